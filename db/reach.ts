@@ -16,17 +16,22 @@ class DatabaseUnusable extends Error {
 }
 
 /**
- * Asks a database for its version.
- * @throws DatabaseUnusable when it does not answer within ten seconds, refuses the login, or is older than 15
+ * Makes sure that a database is one that the service can work with.
+ * @throws DatabaseUnusable when it does not answer within ten seconds, refuses the login, is older than 15, or begins transactions
+ *   at another isolation level than READ COMMITTED
  */
 export async function requireDatabase(connectionString: string): Promise<void> {
   const client = new pg.Client({ connectionString, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
   client.on("error", () => undefined);
   let version: number;
+  let isolation: string | undefined;
   try {
     await client.connect();
-    const { rows } = await client.query<{ server_version_num: string }>("show server_version_num");
-    version = Number(rows[0]?.server_version_num);
+    const { rows } = await client.query<{ version: string; isolation: string }>(
+      "select current_setting('server_version_num') as version, current_setting('default_transaction_isolation') as isolation",
+    );
+    version = Number(rows[0]?.version);
+    isolation = rows[0]?.isolation;
   } catch (error) {
     throw new DatabaseUnusable(`no database at ${place(connectionString)}: ${reason(error)}`, {
       cause: error,
@@ -37,6 +42,12 @@ export async function requireDatabase(connectionString: string): Promise<void> {
   if (version < OLDEST_VERSION) {
     throw new DatabaseUnusable(
       `the database at ${place(connectionString)} is PostgreSQL ${Math.floor(version / 10_000)}; 15 or newer is needed`,
+    );
+  }
+  // The rules wait for locks, and then look at what others have committed meanwhile.
+  if (isolation !== "read committed") {
+    throw new DatabaseUnusable(
+      `the database at ${place(connectionString)} has the default_transaction_isolation "${isolation}"; "read committed" is needed`,
     );
   }
 }

@@ -7,6 +7,7 @@ import type { Logger } from "pino";
 import { z } from "zod";
 import { errors as raisedByRules } from "../db/catalog.ts";
 import { routeOf } from "./access-log.ts";
+import { breakOff } from "./break-off.ts";
 import { RESPONSE_HEADERS } from "./headers.ts";
 import {
   CallerGone,
@@ -225,7 +226,7 @@ export function errorHandler(logger: Logger): ErrorRequestHandler {
     // Half an answer cannot be taken back: cutting the connection lets the caller tell. Express would do so too, and write
     // the error to the console, with whatever a caller has written in it.
     if (response.headersSent) {
-      request.socket.destroy();
+      breakOff(response);
       return;
     }
     response

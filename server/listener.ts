@@ -89,7 +89,7 @@ type Options = {
 export class Listener {
   readonly #servers: [Server, ...Server[]];
   readonly #answering = new Set<ServerResponse>();
-  readonly #sockets = new Set<Duplex>();
+  readonly #sockets = new Set<Socket>();
   // The latest on each connection.
   readonly #answers = new WeakMap<Duplex, ServerResponse>();
   // What else these send is read and dropped: to close a connection with bytes unread would take the answer back.
@@ -166,7 +166,9 @@ export class Listener {
     server.timeout = patience.answerMs;
     // Nothing has come or gone for as long. Whoever waits for an answer that is still being made is not to blame for that.
     server.on("timeout", (socket) => {
-      if (socket.writableLength > 0 || !this.#pipelining.isBusy(socket)) socket.destroy();
+      // Its answer was not all taken: a reset says so to HTTP/1.0 too.
+      if (socket.writableLength > 0) socket.resetAndDestroy();
+      else if (!this.#pipelining.isBusy(socket)) socket.destroy();
     });
     server.on("connection", (socket) => {
       if (this.#sockets.size >= maxConnections) {
@@ -232,7 +234,7 @@ export class Listener {
     this.#closeIdle();
     const impatience = setTimeout(() => {
       // Node's own way would leave those out that go on in another protocol.
-      for (const socket of this.#sockets) socket.destroy();
+      for (const socket of this.#sockets) socket.resetAndDestroy();
     }, limits.timeoutMs);
     // What was sent before the end may still be on its way; who says nothing, or no more, keeps nobody.
     // Looked at in the next turn: where this process stood still, timers come before what has arrived meanwhile.

@@ -555,8 +555,16 @@ describe("of organization claims", () => {
       orgUri: organization.uri,
     });
 
-  test("a reviewer sees those that they review, and readers none", async () => {
+  const now = async () => (await page({ after: "now" })).next;
+  /** Whose boss has reviewed its claims since before the feed is looked into. */
+  const withBoss = async () => {
     const organization = await addOrganization(db, { boss: "org_admin" });
+    start = await now();
+    return organization;
+  };
+
+  test("a reviewer sees those that they review, and readers none", async () => {
+    const organization = await withBoss();
     const boss = `boss@${organization.domain}`;
     const { claimId } = await claim(organization, "ana@elsewhere.example");
     await claim({ uri: ORG, name: "River Mission" }, "ben@elsewhere.example");
@@ -630,15 +638,19 @@ describe("of organization claims", () => {
     const boss = `boss@${organization.domain}`;
     const { claimId: early } = await claim(organization, "cleo@elsewhere.example");
     await db.query("select app_private.add_member($1, $2, 'org_admin')", [organization.uri, boss]);
+    const since = await now();
     const { claimId: late } = await claim(organization, "dan@elsewhere.example");
-    const told = async (who: string) =>
-      new Set(((await claims(who)).body as Page).changes.map(({ id }) => id));
-    expect(await told(boss)).toEqual(new Set([late]));
-    expect(await told(platformAdmin)).toEqual(new Set([early, late]));
+    await db.query("update app_public.organization_claims set org_name = 'Lake' where claim_id = any ($1)", [
+      [early, late],
+    ]);
+    const told = async (who: string, after: string) =>
+      new Set(((await claims(who, service.keys.review, after)).body as Page).changes.map(({ id }) => id));
+    expect(await told(boss, since)).toEqual(new Set([late]));
+    expect(await told(platformAdmin, start)).toEqual(new Set([early, late]));
   });
 
   test("that were deleted are told to the platform, and no longer to the organization; saved as they were, to nobody", async () => {
-    const organization = await addOrganization(db, { boss: "org_admin" });
+    const organization = await withBoss();
     const { claimId } = await claim(organization, "ida@elsewhere.example");
     // Saved as it was, it has not changed.
     await db.query("update app_public.organization_claims set org_name = org_name where claim_id = $1", [
@@ -665,6 +677,84 @@ describe("of organization claims", () => {
       [claimId, "deleted", "pending", null, ...common],
     ]);
     expect(await told(`boss@${organization.domain}`)).toEqual([]);
+  });
+
+  test("that happened before somebody reviewed them are in no feed of theirs: a cursor from before has expired", async () => {
+    const [own, other] = [await addOrganization(db, { boss: "org_admin" }), await addOrganization(db)];
+    const boss = `boss@${own.domain}`;
+    const head = `head@${other.domain}`;
+    await db.query("select app_private.add_member($1, $2, 'org_admin')", [other.uri, head]);
+    const cursor = async () => ((await claims(boss, service.keys.review, "now")).body as Page).next;
+    const after = async (place: string) => (await claims(boss, service.keys.review, place)).status;
+    // A role that reviews nothing changes nothing.
+    let before = await cursor();
+    await db.query("select app_private.add_member($1, $2, 'org_contributor')", [other.uri, boss]);
+    expect(await after(before)).toBe(200);
+    await claim(other, "kim@elsewhere.example");
+    before = ((await claims(boss, service.keys.review, before)).body as Page).next;
+    const change = (body: object, what: string) =>
+      post(
+        `/v0/orgs/members/${what}`,
+        { orgUri: other.uri, userEmail: boss, adminEmail: head, ...body },
+        service.keys.review,
+      );
+    await change({ role: "org_admin" }, "role");
+    expect(await claims(boss, service.keys.review, before)).toMatchObject({
+      status: 410,
+      body: { error: "changes_expired", message: expect.stringContaining("more claims") },
+    });
+    // Others are told as before, and so is who reads from the beginning.
+    expect((await claims(head, service.keys.review, before)).status).toBe(200);
+    const beginning = `${service.url}/v0/admin/claims/changes`;
+    const all = await call(beginning, "GET", service.keys.review, undefined, { "x-admin-email": boss });
+    expect(all.status).toBe(200);
+    // What the boss loses, and gets back, is the same; losing alone is nothing to read again.
+    before = await cursor();
+    await change({ status: "suspended" }, "status");
+    expect(await after(before)).toBe(200);
+    await change({ status: "active" }, "status");
+    expect(await after(before)).toBe(410);
+    before = await cursor();
+    expect(await after(before)).toBe(200);
+    await db.query(
+      "insert into app_public.platform_roles (user_id, role) select user_id, 'support' from app_public.users where email = $1",
+      [boss],
+    );
+    expect(await after(before)).toBe(410);
+    // Nor is any of it a change of records.
+    expect((await page({ after: start })).changes).toEqual([]);
+  });
+
+  test("that name a person are told anew when the person is called otherwise, as who was erased is", async () => {
+    const organization = await addOrganization(db, { boss: "org_admin" });
+    const { claimId } = await claim(organization, "lea@elsewhere.example");
+    const boss = `boss@${organization.domain}`;
+    await post(
+      "/v0/admin/claims/review",
+      { claimId, action: "approve", adminEmail: boss },
+      service.keys.review,
+    );
+    const told = async (change: string, values: unknown[]) => {
+      const { next } = (await claims(platformAdmin, service.keys.review, "now")).body as Page;
+      await db.query(change, values);
+      const { changes } = (await claims(platformAdmin, service.keys.review, next)).body as Page;
+      return changes.map(({ id, change: kind, fromStatus, toStatus, orgUri }) => [
+        ...[id, kind, fromStatus, toStatus, orgUri],
+      ]);
+    };
+    const once = [[claimId, "updated", "approved", "approved", organization.uri]];
+    for (const who of ["lea@elsewhere.example", boss]) {
+      for (const column of ["email", "first_name", "last_name"]) {
+        const change = `update app_public.users set ${column} = $1 where email = $2`;
+        expect(await told(change, [`${column}@elsewhere.example`, who])).toEqual(once);
+        if (column === "email") await db.query(change, [who, `${column}@elsewhere.example`]);
+      }
+    }
+    const step = "update app_public.organization_claim_history set changed_by_email = $1 where claim_id = $2";
+    expect(await told(step, ["gone@elsewhere.example", claimId])).toEqual(once);
+    // Saved as it was, it has not changed.
+    expect(await told(step, ["gone@elsewhere.example", claimId])).toEqual([]);
+    expect(await told("update app_public.users set email = email where email = $1", [boss])).toEqual([]);
   });
 
   test("refuses who reviews none, and keys that may not", async () => {

@@ -43,6 +43,16 @@ describe("a mail", () => {
     expect(bare).toContain("has been approved.\n\nThere is nothing else");
   });
 
+  test("of an approval that meets a suspended membership does not say that somebody belongs there", () => {
+    const { subject, text } = compose("claim_approved", {
+      ...{ role: "org_admin", roleTitle: "administrator", notes: "Write to us.", isSuspended: true },
+    });
+    expect(subject).toBe("Your request to join River Mission");
+    expect(text).toContain("has been approved, but your membership there is suspended");
+    expect(text).toContain("wrote:\n\n> Write to us.\n\n");
+    expect(text).not.toMatch(/administrator|nothing else/);
+  });
+
   test("of a rejection tells the reason, and no role", () => {
     const { subject, text } = compose("claim_rejected", { notes: "No.\r\nWrite to us." });
     expect(subject).toBe("Your request to join River Mission");

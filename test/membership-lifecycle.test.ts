@@ -205,9 +205,39 @@ describe.each(m.DOORS)("through %s", (name) => {
           ana.userEmail,
         ]);
         await door.setMemberStatus({ ...ana, status });
-        await door.review({ claimId, action: "approve", role: "org_admin", adminEmail: ana.adminEmail });
+        const { value } = await door.review({
+          ...{ claimId, action: "approve", role: "org_admin", adminEmail: ana.adminEmail },
+        });
         expect(await m.membershipOf(db(), org.uri, ana.userEmail)).toBe(`org_contributor ${status}`);
+        // Nor is anybody told that it was otherwise.
+        expect(value.warnings).toMatchObject([
+          { code: "already_member", message: expect.stringContaining("org_contributor") },
+        ]);
+        expect(value.warnings[0].message.includes("suspended")).toBe(status === "suspended");
+        const { rows } = await db().query(
+          `select data ->> 'role' as role, data ->> 'isSuspended' as suspended
+           from app_private.mails where kind = 'claim_approved' and data ->> 'claimId' = $1`,
+          [claimId],
+        );
+        expect(rows).toEqual([
+          { role: "org_contributor", suspended: status === "suspended" ? "true" : null },
+        ]);
       }
+    });
+
+    test("an approval that gives what somebody has already is made without a warning", async () => {
+      const { org, claimId } = await pendingClaim();
+      await db().query("select app_private.add_member($1, $2, 'org_contributor')", [
+        org.uri,
+        "ana@elsewhere.example",
+      ]);
+      const review = {
+        claimId,
+        action: "approve",
+        role: "org_contributor",
+        adminEmail: `head@${org.domain}`,
+      };
+      expect((await door.review(review)).value.warnings).toEqual([]);
     });
 
     test("after a rejection, and for a former member, nobody is let in without a review", async () => {

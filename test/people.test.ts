@@ -676,6 +676,35 @@ describe("the last who administers", () => {
     expect(rows).toEqual([]);
   });
 
+  test("what only they could decide goes to the platform, whose reviewers are told; what others can decide stays", async () => {
+    const shared = await m.addOrganization(db(), { boss: "org_admin", other: "org_admin" });
+    await db().query("select app_private.add_member($1, $2, 'org_admin')", [shared.uri, boss]);
+    const [alone, both, decided] = [
+      await door.claim(m.claimOf(organization, "kim@elsewhere.example")),
+      await door.claim(m.claimOf(shared, "kim@elsewhere.example")),
+      await door.claim(m.claimOf(organization, "lou@elsewhere.example")),
+    ].map(({ value }) => value.claimId as string);
+    await door.review({ claimId: decided!, action: "approve", adminEmail: boss });
+    await db().query("select app_private.begin_erasure($1, true)", [boss]);
+    await db().query("select app_private.close_claims($1)", [boss]);
+    const routed = async (claimId: string) => {
+      const { rows } = await db().query<{ route: string; mails: string[] }>(
+        `select c.routed_to as route, array(
+           select m.kind || ' ' || m.recipient from app_private.mails as m
+           where m.data ->> 'claimId' = c.claim_id::text and m.kind = 'claim_queue' order by 1) as mails
+         from app_public.organization_claims as c where c.claim_id = $1`,
+        [claimId],
+      );
+      return rows[0];
+    };
+    expect(await routed(alone!)).toEqual({
+      route: "platform",
+      mails: [m.platformAdmin, m.support].map((who) => `claim_queue ${who}`).toSorted(),
+    });
+    expect(await routed(both!)).toEqual({ route: "organization", mails: [] });
+    expect(await routed(decided!)).toEqual({ route: "organization", mails: [] });
+  });
+
   test("the platform is kept as well", async () => {
     expect(await erase(m.platformAdmin)).toMatchObject({
       code: 2,

@@ -26,13 +26,17 @@ function message(kind: string, ...parts: (string | number[])[]): Buffer {
   return Buffer.concat([Buffer.from(kind), length, body]);
 }
 
-/** Asks a server that lets everybody in and says of itself that it is of some version. */
-async function asked(version: string): Promise<void> {
+/** Asks a server that lets everybody in and says of itself that it is of some version, and how its transactions begin. */
+async function asked(version: string, isolation = "read committed"): Promise<void> {
   const ready = message("Z", "I");
   const answer = Buffer.concat([
-    message("T", [0, 1], "server_version_num\0", Array<number>(18).fill(0)),
-    message("D", [0, 1, 0, 0, 0, version.length], version),
-    ...[message("C", "SHOW\0"), ready],
+    message(
+      "T",
+      [0, 2],
+      ...["version\0", "isolation\0"].flatMap((name) => [name, Array<number>(18).fill(0)]),
+    ),
+    message("D", [0, 2], ...[version, isolation].flatMap((value) => [[0, 0, 0, value.length], value])),
+    ...[message("C", "SELECT 1\0"), ready],
   ]);
   const server = createServer((socket) => {
     socket.on("error", () => undefined);
@@ -58,6 +62,12 @@ test("PostgreSQL 15 is new enough, 14 is not", async () => {
     /^the database at 127\.0\.0\.1:\d+\/engagement is PostgreSQL 14; 15 or newer is needed$/,
   );
   await requireDatabase(database.url);
+});
+
+test("transactions that do not see what was committed while they waited are refused", async () => {
+  await expect(asked("180001", "repeatable read")).rejects.toThrow(
+    /has the default_transaction_isolation "repeatable read"; "read committed" is needed$/,
+  );
 });
 
 test("who is not let in is told in one line, without the password", async () => {

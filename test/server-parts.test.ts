@@ -157,11 +157,10 @@ test.each<[string, Error, string]>([
 ])("of what a log tells, %s", (_, error, level) => {
   const logged: string[] = [];
   const logger = { error: () => logged.push("error"), warn: () => logged.push("warn") };
-  const socket = { destroy: () => undefined };
   errorHandler(logger as unknown as Logger)(
     error,
-    { socket, method: "GET" } as unknown as Request,
-    { headersSent: true } as unknown as Response,
+    { method: "GET" } as unknown as Request,
+    { headersSent: true, destroy: () => undefined } as unknown as Response,
     () => undefined,
   );
   expect(logged).toEqual([level]);
@@ -171,10 +170,9 @@ describe("what goes wrong once an answer has begun", () => {
   const answering = (state: { headersSent: boolean; writableEnded: boolean }) => {
     const done: string[] = [];
     const logger = { error: () => done.push("logged") } as unknown as Logger;
-    const socket = { destroy: () => done.push("cut") };
-    const response = { ...state, status: () => done.push("answered") };
+    const response = { ...state, destroy: () => done.push("cut"), status: () => done.push("answered") };
     errorHandler(logger)(
-      ...[new Error("no"), { socket, method: "GET" } as unknown as Request, response as unknown as Response],
+      ...[new Error("no"), { method: "GET" } as unknown as Request, response as unknown as Response],
       () => done.push("handed on"),
     );
     return done;

@@ -24,6 +24,8 @@ export type ClaimMailData = {
   role?: string;
   /** what the role is called; mails that were already waiting when this was introduced lack it */
   roleTitle?: string;
+  /** whether a membership from elsewhere is suspended, which an approval leaves as it is; otherwise lacking */
+  isSuspended?: boolean;
   notes?: string;
 };
 
@@ -98,14 +100,13 @@ const COMPOSERS: Record<MailKind, Composer> = {
   }),
 
   claim_approved: (data) => {
+    if (data.isSuspended) return approvedYetSuspended(data);
     const org = line(data.orgName);
     return {
       subject: `Welcome: you now belong to ${inSubject(data.orgName)}`,
       parts: [
         { text: `Your request to join ${org} has been approved.${roleSentence(data)}` },
-        ...(data.notes
-          ? [{ text: "The person who reviewed your request wrote:" }, { quote: data.notes }]
-          : []),
+        ...reviewersWords(data),
         { text: "There is nothing else you need to do." },
       ],
     };
@@ -166,6 +167,24 @@ const COMPOSERS: Record<MailKind, Composer> = {
     };
   },
 };
+
+/** Of a membership from elsewhere, which an approval leaves as it is. */
+function approvedYetSuspended(data: ClaimMailData): ReturnType<Composer> {
+  return {
+    subject: `Your request to join ${inSubject(data.orgName)}`,
+    parts: [
+      {
+        text: `Your request to join ${line(data.orgName)} has been approved, but your membership there is suspended, and you cannot act for it.`,
+      },
+      ...reviewersWords(data),
+      { text: "Somebody who manages its members can lift the suspension." },
+    ],
+  };
+}
+
+function reviewersWords({ notes }: ClaimMailData): Part[] {
+  return notes ? [{ text: "The person who reviewed your request wrote:" }, { quote: notes }] : [];
+}
 
 function lastOfMany({ isLast }: ClaimMailData, platformUrl: string): Part[] {
   if (!isLast) return [];

@@ -1,20 +1,33 @@
 -- Organizations that nobody manages: who says so, and who may change it.
 
-create function app_private.approval_warnings(claim app_public.organization_claims)
-returns app_public.review_warning[]
+create function app_private.approval_warnings(
+  claim app_public.organization_claims, asked app_public.organization_role default null
+) returns app_public.review_warning[]
 language sql stable
 set search_path = pg_catalog, pg_temp
-return case
-  when claim.status = 'approved' and not app_private.is_managed(claim.org_uri) then array[(
-    'no_administrator',
-    format('Nobody manages the members of %s. An administrator of the platform can appoint the claimant or somebody '
-      'else (appointAdministrator); until then claims to it go to the platform.', claim.org_name)
-  )::app_public.review_warning]
-  else array[]::app_public.review_warning[]
+begin atomic
+  select coalesce(array_agg(w.warning order by w.place), '{}')
+  from (
+    select 1 as place, (
+      'no_administrator',
+      format('Nobody manages the members of %s. An administrator of the platform can appoint the claimant or somebody '
+        'else (appointAdministrator); until then claims to it go to the platform.', claim.org_name)
+    )::app_public.review_warning as warning
+    where claim.status = 'approved' and not app_private.is_managed(claim.org_uri)
+    union all
+    select 2, (
+      'already_member',
+      format('The claimant had already become a member of %s as %s, which this approval left as it is%s.', claim.org_name, m.role,
+        case when m.status = 'active' then '' else format(': %s. Somebody who manages its members can reactivate it', m.status) end)
+    )::app_public.review_warning
+    from app_public.memberships as m
+    where claim.status = 'approved' and m.org_uri = claim.org_uri and m.user_id = claim.user_id
+      and (m.status <> 'active' or m.role is distinct from coalesce(asked, m.role))
+  ) as w;
 end;
 comment on function app_private.approval_warnings is
   'What a reviewer is told about an approval: no_administrator where it leaves the organization without anybody who may '
-  'manage its members.';
+  'manage its members; already_member where the claimant has another role than was asked, or is suspended, since a membership from elsewhere stays as it is.';
 
 create function app_public.appoint_administrator(
   org_uri text, user_email text, admin_email text, role app_public.organization_role default 'org_admin'

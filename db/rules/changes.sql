@@ -155,6 +155,72 @@ begin
 end
 $make$;
 
+-- Not the columns of a claim alone: who a claimant and a reviewer are stands with the person, and steps in the history.
+create function app_private.tell_claims_of_people() returns trigger
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  insert into app_private.changes (kind, record_id, change, from_status, to_status, org_uri)
+  select 'organization_claim', c.claim_id, 'updated', s.status, s.status, c.org_uri
+  from (
+    select u.user_id from changed as u join before as b on b.user_id = u.user_id
+    where (u.email, u.first_name, u.last_name) is distinct from (b.email, b.first_name, b.last_name)
+  ) as person
+  join app_public.organization_claims as c on c.user_id = person.user_id or c.reviewed_by = person.user_id,
+    lateral (select app_private.review_status(c.status)::text as status) as s
+  order by c.claim_id;
+  return null;
+end
+$$;
+comment on function app_private.tell_claims_of_people is
+  'Statement trigger: adds the claims to the feed that show a person whose address or name has changed, as when they are erased.';
+create trigger tell_claims after update on app_public.users referencing new table as changed old table as before
+  for each statement execute function app_private.tell_claims_of_people();
+
+create function app_private.tell_claims_of_steps() returns trigger
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  insert into app_private.changes (kind, record_id, change, from_status, to_status, org_uri)
+  select 'organization_claim', c.claim_id, 'updated', s.status, s.status, c.org_uri
+  from app_public.organization_claims as c,
+    lateral (select app_private.review_status(c.status)::text as status) as s
+  where c.claim_id in (
+    select h.claim_id from changed as h join before as b on b.claim_history_id = h.claim_history_id
+    where h.* is distinct from b.*)
+  order by c.claim_id;
+  return null;
+end
+$$;
+comment on function app_private.tell_claims_of_steps is
+  'Statement trigger: adds the claims to the feed whose past steps were changed, as when the person who took one is erased.';
+create trigger tell_claims after update on app_public.organization_claim_history
+  referencing new table as changed old table as before
+  for each statement execute function app_private.tell_claims_of_steps();
+
+create function app_private.tell_reviewer() returns trigger
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  insert into app_private.changes (record_id, org_uri)
+  select new.user_id, new.org_uri
+  where case
+    when new.org_uri is null then exists (
+      select from app_public.platform_permissions as p
+      where p.role::text = new.role and p.permission = 'claims:review')
+    else app_private.manages_members(new.role::app_public.organization_role)
+  end;
+  return null;
+end
+$$;
+comment on function app_private.tell_reviewer is
+  'Row trigger: notes in the feed that a person reviews more claims from now on. What had happened to these was not told to them.';
+create trigger tell_reviewer after insert on app_private.role_history
+  for each row when (new.status = 'active') execute function app_private.tell_reviewer();
+
 create policy read on app_private.changes for select to api_read using (kind is distinct from 'organization_claim');
 
 create function app_private.change_cursor(change app_private.changes) returns text
@@ -294,6 +360,15 @@ begin
   sees_all := app_private.has_platform_permission(admin_email, 'claims:review');
   own := app_private.organizations_reviewed(admin_email, sees_all);
   start := app_private.change_position(after);
+  -- Who reads from the beginning is told of them as of all others.
+  if start >= 0 and exists (
+    select from app_private.changes as c
+    where c.kind is null and c.position > start
+      and c.record_id = (select u.user_id from app_public.users as u where lower(u.email) = lower(admin_email))
+  ) then
+    perform app_private.refuse('changes_expired',
+      'You review more claims now than before this cursor. Ask for after=now, read the list of claims, and go on from there.');
+  end if;
   return (
     with seen as materialized (
       select * from app_private.changes_after(start, looked_at)
@@ -317,5 +392,6 @@ begin
 end
 $$;
 comment on function app_private.claim_change_page is
-  'Changes of the organization claims that a person may review, as change_page tells of records. Errors: 400 validation_failed, '
+  'Changes of the organization claims that a person may review, as change_page tells of records. A cursor from before they came to review '
+  'more of them has expired. Errors: 400 validation_failed, '
   '403 not_your_identity, key_not_for_person, permission_required, insufficient_scope, 410 changes_expired.';

@@ -20,9 +20,11 @@ begin atomic
     'statedRoles', to_jsonb(claim.stated_roles),
     'role', claim.granted_role,
     'roleTitle', r.title,
+    'isSuspended', case when m.status = 'suspended' then true end,
     'notes', claim.review_notes))
   from app_public.users as u
   left join app_public.organization_roles as r on r.role = claim.granted_role
+  left join app_public.memberships as m on m.org_uri = claim.org_uri and m.user_id = claim.user_id
   where u.user_id = claim.user_id;
 end;
 comment on function app_private.claim_mail_data is 'The data that mails about a claim are composed from.';
@@ -104,7 +106,9 @@ comment on function app_private.mail_claim_step is
 -- Where a transaction goes on to read for its caller it is put off until that is done: all other claims wait for what this locks.
 create constraint trigger mail_step after update on app_public.organization_claims
   deferrable
-  for each row when (old.status is distinct from new.status and new.status <> 'reviewed')
+  for each row when (
+    old.status is distinct from new.status and new.status <> 'reviewed'
+    or old.routed_to <> new.routed_to and new.status = 'pending_review')
   execute function app_private.mail_claim_step();
 
 create function app_private.is_stale(mail app_private.mails) returns boolean

@@ -38,16 +38,21 @@ begin atomic
 end;
 comment on function app_private.managed_organizations is 'URIs of the organizations whose members a person may manage.';
 
-create function app_private.admit(org_uri text, user_id uuid, role app_public.organization_role) returns void
+create function app_private.admit(org_uri text, user_id uuid, role app_public.organization_role)
+returns app_public.organization_role
 language sql
 set search_path = pg_catalog, pg_temp
 begin atomic
   -- Somebody who has become a member some other way in the meantime keeps that membership unchanged.
   insert into app_public.memberships as m (org_uri, user_id, role)
   values (admit.org_uri, admit.user_id, admit.role)
-  on conflict (org_uri, user_id) do update set role = excluded.role, status = 'active' where m.status = 'revoked';
+  on conflict (org_uri, user_id) do update set
+    role = case when m.status = 'revoked' then excluded.role else m.role end,
+    status = case when m.status = 'revoked' then 'active' else m.status end
+  returning m.role;
 end;
-comment on function app_private.admit is 'Makes a person a member of an organization, for the first time or again.';
+comment on function app_private.admit is
+  'Makes a person a member of an organization, for the first time or again. Returns the role that they have there now: of a member, the one they had.';
 
 create function app_private.keep_a_manager() returns trigger
 language plpgsql security definer

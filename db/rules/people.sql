@@ -134,7 +134,10 @@ declare
   closed text;
 begin
   -- As a review does: first the claim, then its organization.
-  perform from app_public.organization_claims as c where c.user_id = person order by c.claim_id for no key update;
+  perform from app_public.organization_claims as c
+  where c.user_id = person or c.routed_to = 'organization' and app_private.review_status(c.status) = 'pending'
+    and c.org_uri in (select m.org_uri from app_public.memberships as m where m.user_id = person)
+  order by c.claim_id for no key update;
   for closed in
     select c.org_uri from app_public.organization_claims as c
     where c.user_id = person and app_private.review_status(c.status) = 'pending'
@@ -147,10 +150,15 @@ begin
     where c.user_id = person and c.org_uri = closed and c.status = 'reviewed';
     perform app_private.settle_proposal(closed);
   end loop;
+  update app_public.organization_claims as c set routed_to = 'platform'
+  where c.routed_to = 'organization' and app_private.review_status(c.status) = 'pending'
+    and c.org_uri in (select m.org_uri from app_public.memberships as m where m.user_id = person)
+    and not app_private.is_managed(c.org_uri);
 end
 $$;
 comment on function app_private.close_claims is
-  'Rejects what an erased person has claimed and nobody has decided. For when they can have claimed nothing more: after '
+  'Rejects what an erased person has claimed and nobody has decided, and sends to the platform what only they could have decided for '
+  'their organizations. For when they can have claimed nothing more: after '
   'begin_erasure, and after all that was under way then. In a transaction of its own, so that nobody waits for these organizations '
   'while finish_erasure searches.';
 

@@ -238,7 +238,7 @@ export const PARTNERS: readonly Mistake[] = [
   {
     rule: "an answer that breaks off is cut, and does not end as if it were whole",
     file: "server/sparql/door.ts",
-    before: "    response.destroy();\n  });\n  body.pipe(response);",
+    before: "    breakOff(response);\n  });\n  body.pipe(response);",
     after: "    response.end();\n  });\n  body.pipe(response);",
     tests: ["sparql"],
     only: "^embedded an answer that is longer",

@@ -97,6 +97,7 @@ import { CATALOG_ENTRIES } from "./rules-catalog.ts";
 import { CHURCHES } from "./rules-churches.ts";
 import { CLAIMS } from "./rules-claims.ts";
 import { FEED } from "./rules-feed.ts";
+import { REVIEWERS_TOLD } from "./reviewers-told.ts";
 import { GRAPH_RULES } from "./rules-graph.ts";
 import { MEMBERS } from "./rules-members.ts";
 import { PEOPLE } from "./rules-people.ts";
@@ -185,6 +186,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...RECORDS,
   ...GRAPH_RULES,
   ...FEED,
+  ...REVIEWERS_TOLD,
   ...CATALOG_ENTRIES,
   ...CALLERS,
   ...PEOPLE,

@@ -146,8 +146,8 @@ export const MAIL_TEXTS: readonly Mistake[] = [
     ...TEXT,
     rule: "notes are quoted only where there are any",
     file: "worker/mail-texts.ts",
-    before: "...(data.notes\n          ?",
-    after: "...(data.notes !== null\n          ?",
+    before: "return notes ?",
+    after: "return notes !== null ?",
     only: "a mail",
   },
 ];

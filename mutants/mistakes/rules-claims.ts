@@ -196,8 +196,8 @@ export const CLAIMS: readonly Mistake[] = [
   {
     rule: "the claimant is told of the decision, and once",
     file: "db/rules/mail.sql",
-    before: "(old.status is distinct from new.status and new.status <> 'reviewed')",
-    after: "(old.status is distinct from new.status and new.status not in ('reviewed', 'rejected'))",
+    before: "    old.status is distinct from new.status and new.status <> 'reviewed'\n",
+    after: "    old.status is distinct from new.status and new.status not in ('reviewed', 'rejected')\n",
     tests: ["mail"],
     only: "who is told what",
   },

@@ -144,8 +144,8 @@ export const STANDING: readonly Mistake[] = [
   {
     rule: "who has left and is let in again has the new role",
     file: "db/rules/members.sql",
-    before: "do update set role = excluded.role, status = 'active' where m.status = 'revoked';",
-    after: "do update set status = 'active' where m.status = 'revoked';",
+    before: "role = case when m.status = 'revoked' then excluded.role else m.role end,",
+    after: "role = m.role,",
     tests: ["claim-decisions"],
     only: "given now, whatever they were before",
   },

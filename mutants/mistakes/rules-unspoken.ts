@@ -224,8 +224,8 @@ export const UNSPOKEN_RULES: readonly Mistake[] = [
   {
     rule: "only an approval warns that nobody manages the organization",
     file: "db/rules/appointments.sql",
-    before: "when claim.status = 'approved' and not app_private",
-    after: "when not app_private",
+    before: "where claim.status = 'approved' and not app_private",
+    after: "where not app_private",
     tests: ["own-standing"],
   },
   {

@@ -109,7 +109,7 @@ export const SERVER_SLIPS: readonly Mistake[] = [
   {
     rule: "half an answer is cut",
     file: "server/errors.ts",
-    before: "    if (response.headersSent) {\n      request.socket.destroy();\n      return;\n    }",
+    before: "    if (response.headersSent) {\n      breakOff(response);\n      return;\n    }",
     after: "    if (response.headersSent) return;",
     tests: ["server-parts"],
     only: "so that nobody takes half of it for the whole",

@@ -413,15 +413,16 @@ export const SERVER: readonly Mistake[] = [
   {
     rule: "who waits for an answer is not taken for one who does not read",
     file: "server/listener.ts",
-    before: "if (socket.writableLength > 0 || !this.#pipelining.isBusy(socket)) socket.destroy();",
-    after: "socket.destroy();",
+    before: "      else if (!this.#pipelining.isBusy(socket)) socket.destroy();",
+    after: "      else socket.destroy();",
     tests: ["slow-callers"],
     only: "that nobody takes",
   },
   {
     rule: "an answer that nobody takes is given up",
     file: "server/listener.ts",
-    before: "if (socket.writableLength > 0 || !this.#pipelining.isBusy(socket)) socket.destroy();",
+    before:
+      "if (socket.writableLength > 0) socket.resetAndDestroy();\n      else if (!this.#pipelining.isBusy(socket)) socket.destroy();",
     after: "if (!this.#pipelining.isBusy(socket)) socket.destroy();",
     tests: ["slow-callers"],
     only: "that nobody takes",

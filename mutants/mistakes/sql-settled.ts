@@ -206,9 +206,8 @@ export const SETTLED: readonly Mistake[] = [
   {
     rule: "an erasure takes the claims before their organizations, as a review does",
     file: "db/rules/people.sql",
-    before:
-      "  perform from app_public.organization_claims as c where c.user_id = person order by c.claim_id for no key update;\n",
-    after: "",
+    before: "  perform from app_public.organization_claims as c\n  where c.user_id = person or",
+    after: "  perform from app_public.organization_claims as c\n  where false or",
     tests: ["lock-order"],
     only: "neither waits for the other",
   },

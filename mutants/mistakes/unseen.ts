@@ -34,8 +34,8 @@ export const UNSEEN: readonly Mistake[] = [
   {
     rule: "Approving a claim does not end a suspension: only a revoked membership gives way to a new one",
     file: "db/rules/members.sql",
-    before: "where m.status = 'revoked';",
-    after: "where m.status <> 'active';",
+    before: "status = case when m.status = 'revoked' then",
+    after: "status = case when m.status <> 'active' then",
     tests: ["own-standing", "membership-lifecycle"],
   },
   {

@@ -48,6 +48,9 @@ const CANCEL_TRIES = 3;
 const LONG_MS = 10;
 const LONGEST_REST_MS = 200;
 
+/** How values are written: alike by all servers and replicas, whatever their machines and databases have for it. */
+const WRITTEN = { timezone: "UTC", datestyle: "ISO", extra_float_digits: "1" };
+
 /** A pooler before PgBouncer 1.21 does not know, on the next connection, what was prepared on the last. */
 const NOT_PREPARED = new Set(["26000", "42P05"]);
 
@@ -246,7 +249,7 @@ export class BorrowedConnection {
 
   /**
    * Runs one statement under settings that hold for it alone, in one round trip.
-   * @param settings such as the role; statement_timeout is added. null: none at all
+   * @param settings such as the role; statement_timeout and WRITTEN are added. null: none at all
    * @param onRow is told the bytes of each row; what it throws becomes the answer
    * @throws DatabaseError as PostgreSQL raised it; DatabaseUnavailable, StatementTimeout, CallerGone; ReplicaUnfit
    */
@@ -258,7 +261,7 @@ export class BorrowedConnection {
     const { client, prepare, forgets, timeoutMs, preface, position } = this.#parts;
     const applied = settings && {
       preface,
-      value: preface.valueOf({ statement_timeout: String(timeoutMs), ...settings }, position),
+      value: preface.valueOf({ statement_timeout: String(timeoutMs), ...WRITTEN, ...settings }, position),
     };
     const send = async () => {
       const isPrepared = await prepare().catch((error: unknown) => {

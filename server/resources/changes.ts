@@ -86,7 +86,8 @@ export function changeRoutes(database: Database): RestRoute[] {
         "Every committed change of needs, commitments and engagement claims once, deletions included; no reader who goes on " +
         "from a cursor is passed over by a change that took longer to commit. To keep a copy: ask for after=now, read the " +
         "lists, then read the changes after that cursor. What changed longer ago than changes are kept (30 days) is answered " +
-        "with 410 changes_expired: read the lists again.",
+        "with 410 changes_expired: read the lists again. An item is what its list shows at the moment of reading; graphStatus, which " +
+        "the worker changes later, is not told of by itself.",
       query: z.object({
         ...paging,
         kind: s.oneOf(RECORD_KINDS).optional().describe("Records of this kind alone."),
@@ -113,7 +114,8 @@ export function changeRoutes(database: Database): RestRoute[] {
       tag: "Claim review",
       summary: "Read what has changed in the organization claims that one reviews",
       description:
-        "As GET /v0/changes, of the claims that GET /v0/admin/claims lists, without similar_organizations, which change without the claim.",
+        "As GET /v0/changes, of the claims that GET /v0/admin/claims lists, without similar_organizations, which change without the claim. " +
+        "Once somebody has come to review more claims, a cursor from before is answered with 410 changes_expired too.",
       headers: m.actingAdmin,
       query: z.object(paging),
       answer: {

@@ -4,6 +4,7 @@ import type { Request, RequestHandler, Response } from "express";
 import type { Logger } from "pino";
 import { ALIASES, BINDING_TYPES, GRAPH_TYPES, negotiate } from "../../graph/media-types.ts";
 import type { GuardedQuery } from "../../graph/sparql-guard.ts";
+import { breakOff } from "../break-off.ts";
 import { withAllowed } from "../door.ts";
 import type { Door } from "../door.ts";
 import { ApiError } from "../errors.ts";
@@ -77,7 +78,7 @@ async function answer(
   body.on("error", (error) => {
     // The caller has the beginning of an answer; the broken connection shows that it is incomplete.
     if (!gone.aborted) logger?.warn({ err: error }, "a query's answer broke off");
-    response.destroy();
+    breakOff(response);
   });
   body.pipe(response);
   breakOffIfSlow(response, body, () => endpoint.isInTheWay(caller));

@@ -1,6 +1,7 @@
 // Callers who take what they have asked for slowly, or not at all. What the store has ready for them keeps a place there.
 import type { ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
+import { breakOff } from "../break-off.ts";
 import { requestOf } from "../request-context.ts";
 
 const LOOK_MS = 500;
@@ -27,7 +28,7 @@ export function breakOffIfSlow(response: ServerResponse, body: Readable, isWaite
     if (slow < TIMES) return;
     requestOf(response)?.errors.add("service_busy");
     // The caller has the beginning of an answer; the broken connection shows that it is incomplete.
-    response.destroy();
+    breakOff(response);
     body.destroy();
   }, LOOK_MS);
   body.once("close", () => clearInterval(looking));
