@@ -1,5 +1,5 @@
-// The argument that names who acts may be left out: a person who calls is the one. Whether an API key may leave it out is
-// decided by the rules, in which the tag @actor of a function's comment names the argument.
+// Makes the argument that names the actor optional: for a person it defaults to the caller, and for an API
+// key the rules decide whether it is required. The tag @actor in a function's comment names the argument.
 export const ActorsPlugin: GraphileConfig.Plugin = {
   name: "ActorsPlugin",
   gather: {

@@ -1,4 +1,4 @@
-// What the arguments of one field may be: how many values, how deeply nested, how long, how many linked records.
+// Limits on the arguments of one field: number of values, depth, length, conditions on linked records.
 import { getNamedType, GraphQLBoolean, isInputObjectType } from "postgraphile/graphql";
 import type { GraphQLArgument, GraphQLInputType } from "postgraphile/graphql";
 import type { z } from "zod";
@@ -11,8 +11,9 @@ import { problemOf, problemsOfInput } from "./forms.ts";
 /**
  * Checks one argument of a field.
  * @param field its name, for the message
- * @param options.isMutation texts of mutations are left to the rules, which name the input at fault
- * @param options.body what the route of the same name takes, if there is one
+ * @param options.isMutation the length of texts in mutations is left to the rules, which name the invalid
+ * input
+ * @param options.body the body schema of the REST route with the same name, if there is one
  * @throws ApiError 400 naming the bound it exceeds, or every value that is not well-formed
  */
 export function checkArgument(
@@ -26,7 +27,7 @@ export function checkArgument(
   if ((name === "orderBy" || name === "groupBy") && Array.isArray(value)) {
     if (value.length > BOUNDS.orderings)
       refuse(`The number of items in ${path} must not exceed`, BOUNDS.orderings, value.length);
-    // The same list twice would be every pair of its items.
+    // Grouping twice by the same list would produce every pair of its items.
     if (name === "groupBy" && new Set(value).size < value.length)
       throw new ApiError("validation_failed", { message: `The items in ${path} must differ.` });
   }
@@ -45,7 +46,7 @@ export function checkArgument(
       ([, item]) => item !== undefined,
     );
     if (parts.length === 0) {
-      // An empty object or list is a condition, too.
+      // An empty object or list counts as a value, too.
       if (++counts.values > BOUNDS.argumentValues)
         refuse(`The number of values in ${path} must not exceed`, BOUNDS.argumentValues);
       if (typeof part === "string" && part.length > BOUNDS.argumentLength && !options.isMutation)
@@ -75,7 +76,8 @@ export function checkArgument(
 
 const COMBINATIONS = ["and", "or", "not"];
 
-// A link is a whole filter in another place than those that combine filters, or asks whether there is any record.
+// Conditions on linked records: a nested filter under any key but and, or and not, or a Boolean field of a
+// filter, which asks whether there are linked records.
 function isLink(parent: GraphQLInputType | undefined, key: string, type: GraphQLInputType): boolean {
   const named = getNamedType(type);
   return named === GraphQLBoolean ? isFilter(parent) : isFilter(named) && !COMBINATIONS.includes(key);

@@ -1,13 +1,13 @@
-// GraphQL for the pages of this process: a query of a page runs as one that its visitor sends to /graphql, within the same bounds.
+// GraphQL for the pages of this process: a page's query runs, and is limited, as if its visitor had sent it.
 import type { Request, Response } from "express";
 import { hookArgs, isAsyncIterable } from "postgraphile/grafast";
 import type { GraphQLError, GraphQLSchema } from "postgraphile/graphql";
 import type { Execution } from "./execution.ts";
 
-/** What came of a query; of its fields, some may have been refused. */
+/** The result of a query; some of its fields may have been refused. */
 export type Answered<Data> = { data?: Data | null | undefined; errors?: readonly GraphQLError[] | undefined };
 
-/** Asks as whoever a request comes from. */
+/** Runs a query as the caller of a request. */
 export type AskGraphql = <Data>(
   request: Request,
   response: Response,

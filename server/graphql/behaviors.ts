@@ -25,7 +25,7 @@ export const BehaviorsPlugin: GraphileConfig.Plugin = {
           },
         },
       },
-      // A function with its own limit returns a plain list; documents are not counted.
+      // A function with its own `limit` argument returns a plain list; JSON documents have no aggregates.
       pgResource: {
         override: {
           after: ["override"],

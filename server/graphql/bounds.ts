@@ -1,5 +1,5 @@
-// How much one request may ask for, and what a text may look like before it is worth validating. Every refusal is a
-// 400 validation_failed and names the bound.
+// Limits on what one request may ask for, and on a text before it is validated. Every refusal is a 400
+// validation_failed that names the bound.
 import { Kind, parse, visit } from "postgraphile/graphql";
 import type { DocumentNode, SelectionSetNode } from "postgraphile/graphql";
 import { ApiError } from "../errors.ts";
@@ -30,11 +30,11 @@ export const BOUNDS = {
   argumentValues: 500,
   /** How deep the arguments of one field may nest. */
   argumentDepth: 16,
-  /** Conditions on linked records in one filter, each of which is a query of its own. */
+  /** Conditions on linked records in one filter, each of which becomes a subquery. */
   links: 10,
   /** Characters of a text in the argument of a query. */
   argumentLength: 2_000,
-  /** Characters of an answer that is kept for an Idempotency-Key, of which there may be as many in a day as requests. */
+  /** Characters of an answer stored for an Idempotency-Key; every request of a day may have one. */
   keptLength: 100_000,
 } as const;
 
@@ -53,7 +53,7 @@ export function refuse(what: string, bound: number, found?: number, advice?: str
 }
 
 /**
- * Parses a text, unless it is too long to be worth it or too large to be validated.
+ * Parses a text, unless it is too long to parse or too large to validate.
  * @throws GraphQLError for its syntax, ApiError 400 for its size
  */
 export function parseWithin(text: string): DocumentNode {
@@ -78,8 +78,9 @@ export function parseWithin(text: string): DocumentNode {
 }
 
 /**
- * The parser leaves all tokens of a text with each node, and those of comments, which nothing bounds, with them: 32,768 characters took
- * 1.5 MB for as long as a subscription went on. Errors say where they are by its lines.
+ * Drops the list of tokens that the parser links to every node. It includes those of comments, whose number
+ * is not limited: 32,768 characters took 1.5 MB for as long as a subscription lasted. Errors find their line
+ * and column without it.
  */
 function forgetTokens(document: DocumentNode): void {
   visit(document, {
@@ -87,7 +88,7 @@ function forgetTokens(document: DocumentNode): void {
   });
 }
 
-// Validation compares fields in pairs, so their number has to be known before.
+// Validation compares fields in pairs, so their number is limited first.
 function checkSize(document: DocumentNode): void {
   const fragments = new Map(
     document.definitions
@@ -95,7 +96,7 @@ function checkSize(document: DocumentNode): void {
       .map((node) => [node.name.value, node.selectionSet]),
   );
   let fields = 0;
-  // A spread counts as a field: fragments that spread other fragments must not be free, nor go round for ever.
+  // A spread counts as a field: fragments that spread other fragments must not be free, nor recurse for ever.
   const count = (selections: SelectionSetNode): void => {
     for (const node of selections.selections) {
       if (++fields > BOUNDS.fields) {

@@ -1,4 +1,4 @@
-// Text columns that take only certain values are enums to those who read the schema.
+// Text columns that take only certain values are enums in the schema.
 import { enumCodec } from "postgraphile/@dataplan/pg";
 import { sql } from "postgraphile/pg-sql2";
 import { choices, enums } from "../../db/catalog.ts";
@@ -7,7 +7,7 @@ import { RECORDS } from "../../records/index.ts";
 const enumOf = (name: string, values: readonly string[]) =>
   enumCodec({ name, identifier: sql`text`, values: [...values] });
 
-/** By column: one name means the same in every table and type. */
+/** By column name, which means the same in every table and type. */
 const ENUMS = {
   from_status: enumOf("record_status", statuses()),
   routed_to: enumOf("claim_route", choices["organization_claims.routed_to"]),

@@ -1,5 +1,5 @@
-// An attestation of work and a claim to an organization are both called claims, and REST calls the id of either claimId.
-// Here each has a name of its own besides, and a claim leads to its organization.
+// An attestation of work and a claim to an organization are both called claims, and REST calls the id of both
+// claimId. Here each also has an id field with its own name, and a claim links to its organization.
 import type { Step } from "postgraphile/grafast";
 
 const ATTESTATION = "EngagementClaim";

@@ -1,5 +1,5 @@
-// What one request may use of the database: one connection, however many fields it asks for, as long as one statement
-// may take, and as many bytes as an answer may have.
+// Limits how much of the database one request may use: one connection, however many fields it asks for; as
+// much time in all as one statement may take; and as many bytes of rows as an answer may have.
 import type pg from "pg";
 import type { PgClient, PgClientQuery } from "postgraphile/@dataplan/pg";
 import { ApiError } from "../errors.ts";
@@ -8,15 +8,17 @@ import type { Lender, Lent as Connection } from "../postgres/reads.ts";
 import { StatementTimeout } from "../postgres/unavailable.ts";
 
 const CONTAINS = " @> ";
-/** Keys and answers are the server's own affair, which no caller's role has to do with. */
+/** Idempotency keys and stored answers are accessed as the server, not in the caller's role. */
 const AS_SERVER = { role: "none" };
-/** Of the time of a request: others wait for what one has locked that is one transaction, until all that it asks for has been read. */
+/**
+ * The part of its time that a request gets if it is one transaction, whose locks others wait for to the end.
+ */
 const WHOLE = 1 / 5;
 
-/** A connection while it is borrowed, and how many ask something of it. */
+/** A borrowed connection, and how many calls are using it. */
 type Lent = { connection: Promise<Connection>; users: number };
 
-/** The connection of one request: borrowed while anything is asked of it, one statement after the other. */
+/** The connection of one request: borrowed only while it is in use, and running one statement at a time. */
 export class RequestConnection {
   #connections: Lender;
   readonly #caller: string;
@@ -34,9 +36,9 @@ export class RequestConnection {
   #turn: Promise<unknown> = Promise.resolve();
 
   /**
-   * @param caller whose share of the connections it is
-   * @param settings under which its statements run, such as the role
-   * @param answerMaxBytes how many bytes of rows it may read, which is about what its answer has
+   * @param caller the caller whose share of the connections it uses
+   * @param settings that its statements run under, such as the role
+   * @param answerMaxBytes how many bytes of rows it may read, which is about the size of its answer
    */
   constructor(
     connections: Lender,
@@ -52,15 +54,15 @@ export class RequestConnection {
     this.#msLeft = connections.timeoutMs;
   }
 
-  /** Bounds what may be read to a share of what an answer may have, because parts of it come more than once. */
+  /** Divides the bytes that may be read by how often the answer repeats parts of them, at most. */
   repeats(copies: number): void {
     this.#bytesLeft = this.#answerMaxBytes / copies;
   }
 
   /**
-   * Counts the request as one for each so many milliseconds that its statements take in all, as soon as they have.
-   * @param counted how many it has been counted as before
-   * @param count is told as how many more it counts
+   * Counts one request for every `msPerRequest` milliseconds that its statements have taken in all.
+   * @param counted how many requests it has already been counted as
+   * @param count called with the number of further requests
    */
   countTime(msPerRequest: number, counted: number, count: (requests: number) => void): void {
     this.#countTaken = (tookMs) => {
@@ -71,27 +73,27 @@ export class RequestConnection {
     };
   }
 
-  /** Has it ask somebody else from now on; before anything was asked. */
+  /** Takes connections from another lender; to be called before the first statement. */
   askInstead(connections: Lender): void {
     this.#connections = connections;
   }
 
-  /** Ends what is running, and refuses what would follow. */
+  /** Cancels the running statement, and refuses further ones. */
   stop(reason: Error): void {
     this.#stopped ??= reason;
     this.#stopping.abort();
   }
 
-  /** Calls something with the connection, which is shared by calls at the same time. */
+  /** Calls `work` with the connection, which concurrent calls share. */
   use<T>(work: (client: PgClient) => T | Promise<T>): Promise<T> {
     return this.#lend((connection) => work(this.#clientOn(connection)));
   }
 
   /**
-   * Has a request answered once: what asks anything of the connection meanwhile is part of one transaction, with the keeping of
-   * its answer, which whoever repeats the request gets.
-   * @param work makes the answer; where it throws, nothing was done
-   * @throws what the work and PostgreSQL throw; ApiError 409 for a key that another request had
+   * Answers a request once: everything that uses the connection meanwhile is part of one transaction, which
+   * also stores the answer. A repetition of the request gets the stored answer.
+   * @param work makes the answer; if it throws, nothing is done
+   * @throws what `work` and PostgreSQL throw; ApiError 409 for a key that was used for another request
    */
   once({ key, request }: Repeatable, work: () => Promise<string>): Promise<string> {
     return this.#lend(async (connection) => {
@@ -109,14 +111,14 @@ export class RequestConnection {
           this.#msLeft *= WHOLE;
           await run("set constraints all deferred");
           answer = await work();
-          // And not with the commit, which no time limit ends.
+          // Not at commit, which no time limit would end.
           await this.#inTurn(() => this.#run(connection, { text: "set constraints all immediate" }));
           await run("select app_private.keep_answer($1, $2, $3)", [this.#caller, key, answer]);
         }
         await run("commit");
         return answer;
       } catch (error) {
-        // Where that is not possible any more, the connection is closed, which has the same end.
+        // If the rollback fails, the connection is closed, which has the same effect.
         await this.#inTurn(() => connection.run({ text: "rollback" }, null)).catch(() => undefined);
         throw error;
       }
@@ -153,11 +155,11 @@ export class RequestConnection {
     return {
       query: <T>(statement: PgClientQuery) =>
         this.#inTurn(async () => {
-          // Others may be waiting for what a transaction has locked.
+          // No rest within a transaction: other requests may be waiting for its locks.
           if (!this.#isWhole) await this.#orStopped(connection.rest());
           return query<T>(statement);
         }),
-      // What is asked within has the turn already; to wait for one would be to wait for itself.
+      // Statements within already have the turn; waiting for another one would be a deadlock.
       withTransaction: (work) =>
         this.#inTurn(async () => {
           if (this.#isWhole) return work(inTransaction);
@@ -187,8 +189,8 @@ export class RequestConnection {
   ): Promise<pg.QueryResult<T>> {
     if (this.#failed) throw this.#failed;
     if (this.#msLeft < 1) throw new StatementTimeout();
-    // A plan that is kept takes each code for an average one, and goes through a whole table for one that nothing has. One that a
-    // pooler has forgotten would end the transaction.
+    // A cached plan assumes average frequency for every code, and scans the whole table for one that no row
+    // has. In a transaction, a prepared statement that a pooler has forgotten would be an error that ends it.
     const isPrepared = !this.#isWhole && !text.includes(CONTAINS);
     const query = {
       text,
@@ -201,7 +203,7 @@ export class RequestConnection {
     try {
       return await this.#orStopped(connection.run<T>(query, settings, (bytes) => this.#count(bytes)));
     } catch (error) {
-      // In a transaction that has failed nothing else can be asked, which is nothing that a caller should be told.
+      // PostgreSQL refuses everything else in a failed transaction; callers should get the first error.
       if (this.#isWhole) this.#failed = error as Error;
       throw error;
     } finally {
@@ -209,7 +211,7 @@ export class RequestConnection {
     }
   }
 
-  /** What fails because it was stopped fails for the reason why it was. */
+  /** Work that fails because it was stopped rejects with the reason for stopping. */
   async #orStopped<T>(work: Promise<T>): Promise<T> {
     try {
       return await work;

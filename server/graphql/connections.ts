@@ -1,5 +1,5 @@
-// PostGraphile's way to the database: one connection a request. Which request a statement belongs to is told by the
-// settings object, which PostGraphile passes on from the request's context to each statement, always the same one.
+// PostGraphile's access to the database: one connection per request. A statement's request is found by its
+// settings object: PostGraphile passes the one in the request's context, always the same, to each statement.
 import type { ServerResponse } from "node:http";
 import { DatabaseError } from "pg";
 import type { Pool } from "pg";
@@ -27,8 +27,8 @@ export class RequestConnections {
   readonly #begun = new WeakMap<Settings, RequestConnection>();
 
   /**
-   * @param answerMaxBytes of one answer
-   * @param reads where queries are asked; by default where all else is
+   * @param answerMaxBytes the limit for one answer
+   * @param reads where queries run; by default where everything else does
    */
   constructor(connections: Connections, answerMaxBytes: number, reads = new Reads(connections)) {
     this.#connections = connections;
@@ -36,17 +36,22 @@ export class RequestConnections {
     this.#answerMaxBytes = answerMaxBytes;
   }
 
-  /** Begins a request, whose statements end when its caller hangs up. Its connection is found by what this returns. */
+  /**
+   * Begins a request; its statements are cancelled when its caller hangs up.
+   * @returns settings that identify its connection
+   */
   begin({ id, role, keyId = "", person }: Identity, response: ServerResponse): Settings {
     const settings = {
-      // All that the database is told about a caller; what that one may do is decided there.
+      // The database decides by role what a caller may do.
       role,
-      // To compile a statement that runs for milliseconds takes longer than it does.
+      // Optimizing compiled code takes longer than statements that run for milliseconds.
       jit_optimize_above_cost: "-1",
-      // Of what came in all at once the planner takes thousands for one until statistics are made, and would compare each with
-      // each. Without a copy of them to do so from, that costs it as often reading a table, whose size it always knows.
+      // After a bulk load the planner takes thousands of rows for one until statistics are made, and would
+      // compare every row with every other. Without a materialized copy, it has to price that as one scan of
+      // the table per row, and it always knows the size of a table.
       enable_material: "off",
-      // Who says who is acting (db/rules/identity.sql), and what the histories remember (db/migrations/0044_trail.sql).
+      // Who vouches for the actor (db/rules/identity.sql), and what the histories record
+      // (db/migrations/0044_trail.sql).
       "app.key_id": keyId,
       "app.person": person ? JSON.stringify(person) : "",
       "app.request_id": currentRequest()?.id ?? "",
@@ -61,19 +66,19 @@ export class RequestConnections {
     return settings;
   }
 
-  /** Has a request that only reads do so where there is the least to do. */
+  /** Sends the statements of a request that only reads to a replica, if one is up to date. */
   readsOnly(settings: Settings): void {
     this.of(settings).askInstead(this.#reads.begin());
   }
 
-  /** @throws for settings that are of no request: a statement without anybody who answers for it */
+  /** @throws for settings of no request: every statement must have a caller */
   of(settings: Settings): RequestConnection {
     const connection = this.#begun.get(settings);
     if (!connection) throw new Error("A statement has to belong to a request.");
     return connection;
   }
 
-  /** @param pool for what PostGraphile asks on its own behalf: what there is in the database */
+  /** @param pool for PostGraphile's own queries, which introspect the database */
   service(pool: Pool): GraphileConfig.PgServiceConfiguration {
     const service = makePgService({ pool, schemas: ["app_public"], pubsub: false });
     const { createWithPgClient } = service.adaptor;
@@ -86,7 +91,7 @@ export class RequestConnections {
           return <T>(settings: Settings | null, work: Work<T>): Promise<T> =>
             settings === null
               ? onceMoreIfLost(() => withOwnClient(null, work))
-              : // Nobody gets at the connection itself, past its turns and bounds.
+              : // PostGraphile does not get the connection itself, or it could bypass its turns and bounds.
                 this.of(settings).use((client) => work(client as NodePostgresPgClient));
         },
       },
@@ -95,8 +100,9 @@ export class RequestConnections {
 }
 
 /**
- * For what only reads: PostGraphile gives a connection back to the pool as good that is about to break.
- * @throws what PostgreSQL raised; DatabaseUnavailable where the second connection is lost as well
+ * Repeats a read once if its connection is lost: PostGraphile may return a connection to the pool as good
+ * that is about to break.
+ * @throws what PostgreSQL raised; DatabaseUnavailable if the second connection is lost as well
  */
 async function onceMoreIfLost<T>(ask: () => Promise<T>): Promise<T> {
   try {

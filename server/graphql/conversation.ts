@@ -1,17 +1,17 @@
-// What comes over one WebSocket: each message at its time, and no more of them than its caller may send requests.
+// Rate limiting of one WebSocket: messages are read one at a time, and count like the caller's requests.
 import type { WebSocket } from "ws";
 
-/** Of answers, in bytes, that nobody takes. */
+/** In bytes, of answers that the client has not read. */
 const LONGEST_UNREAD = 1_000_000;
-/** So much is said before anybody knows who says it, and now and then later on. */
+/** Messages that are not counted: the first ones, before the caller is known, and a few later on. */
 const FREE = 10;
-/** A subscription is begun with a message, and ended with another. */
+/** A subscription takes one message to begin and another to end. */
 const FREE_WITH_SUBSCRIPTION = 2;
 
-/** Counts something as a request, until nobody waits for it any more. */
+/** Counts one request. A refusal may be delayed, until `gone` is aborted. */
 type Count = (gone: AbortSignal) => Promise<void>;
 
-/** One WebSocket, and what is said over it. */
+/** One WebSocket and the messages that arrive on it. */
 export class Conversation {
   readonly #socket: WebSocket;
   readonly #tooMuch: (error: unknown) => void;
@@ -21,17 +21,19 @@ export class Conversation {
   #waiting = 0;
   #turn: Promise<unknown> = Promise.resolve();
 
-  /** @param tooMuch ends a conversation in which more is said than may be, with the refusal if there is one */
+  /**
+   * @param tooMuch called with the refusal when more messages arrive than are allowed; ends the conversation
+   */
   constructor(socket: WebSocket, tooMuch: (refusal: unknown) => void) {
     this.#socket = socket;
     this.#tooMuch = tooMuch;
     socket.once("close", () => this.#gone.abort());
-    // Whatever it says, and whoever they are: also before that is known.
+    // Every message counts, also before the caller is known.
     const hear = () => this.#hear();
     socket.on("message", hear).on("ping", hear).on("pong", hear);
   }
 
-  /** @param count as a request of whoever it is found to be */
+  /** @param count counts a request of the caller, who is known from now on */
   enter(count: Count): void {
     this.#count = count;
   }
@@ -41,7 +43,7 @@ export class Conversation {
    * @throws ApiError 429 rate_limited
    */
   async subscribe(): Promise<void> {
-    // What was in the same packet is heard before this is counted.
+    // Messages from the same packet arrive before this one has been counted.
     this.#free += FREE_WITH_SUBSCRIPTION;
     try {
       await this.#inTurn();
@@ -51,20 +53,22 @@ export class Conversation {
     }
   }
 
-  /** Has the answer to a ping free. */
+  /** Makes the answer to a ping free. */
   pinged(): void {
     this.#free += 1;
   }
 
   #hear(): void {
-    // Whoever asks without reading the answers.
+    // The client sends without reading the answers.
     if (this.#socket.bufferedAmount > LONGEST_UNREAD) this.#socket.terminate();
     else if (this.#free > 0) this.#free -= 1;
     else if (this.#count) this.#inTurn().catch(this.#tooMuch);
     else this.#socket.terminate();
   }
 
-  /** One after the other: a refusal that waits has what comes behind it wait as well, unread. */
+  /**
+   * Counts in order, and stops reading meanwhile: a delayed refusal delays the messages behind it as well.
+   */
   async #inTurn(): Promise<void> {
     this.#waiting += 1;
     this.#socket.pause();

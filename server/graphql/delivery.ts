@@ -1,7 +1,7 @@
-// Whether an answer may be given, asked while it can still be another one: Grafserv writes its headers before its body.
+// Checks whether an answer may be sent while it can still be replaced: Grafserv writes headers before bodies.
 import { requireRoom } from "../identity/undelivered.ts";
 
-/** The plugin that refuses long answers to those who do not read the ones before. */
+/** The plugin that refuses long answers to callers who have not read earlier ones. */
 export const DeliveryPlugin: GraphileConfig.Plugin = {
   name: "DeliveryPlugin",
   grafserv: {

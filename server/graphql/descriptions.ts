@@ -1,5 +1,5 @@
-// What the fields mean, for readers of the schema. The database's own comments are about tables and functions;
-// records/ and db/churches/ describe their columns, and the links between records are explained here.
+// Descriptions of the schema's fields. Those of tables and functions are comments in the database, those of
+// most columns are in records/ and db/churches/, and the links between records are described here.
 import { jsonPgSmartTags } from "postgraphile/utils";
 import { CHURCH_COLUMNS } from "../../db/churches/columns.ts";
 import { codeDefinitions } from "../../graph/ontology.ts";
@@ -121,7 +121,7 @@ export const DescriptionsPlugin = jsonPgSmartTags(
   { name: "DescriptionsPlugin" },
 );
 
-// The ontology says what the statuses of records mean; this status is about the graph and not in it.
+// The ontology defines the statuses of records, but not this one, which is about the graph itself.
 const GRAPH_STATUS = new Map([
   ["pending", "The graph does not hold the current revision yet."],
   ["synced", "The graph holds the current revision."],

@@ -1,5 +1,5 @@
-// Texts that the operator has registered, which a caller may name instead of sending: the appendix "Persisted Documents"
-// of GraphQL over HTTP.
+// Documents that the operator has registered, which callers may send by id: the appendix "Persisted
+// Documents" of GraphQL over HTTP.
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ const invalid = (message: string) => new ApiError("validation_failed", { message
 
 const idOf = (text: string) => `sha256:${createHash("sha256").update(text).digest("hex")}`;
 
-/** What of a request says which text is meant; as it came. */
+/** The parameters of a request that say which text to run, not yet checked. */
 type Asked = { query?: unknown; documentId?: unknown };
 
 /** A text, and the file that it was found in. */
@@ -22,7 +22,7 @@ export class Documents {
   readonly #registered: ReadonlyMap<string, Registered>;
   readonly #isOnly: boolean;
 
-  /** @param isOnly whether no other texts are answered */
+  /** @param isOnly whether all other texts are refused */
   constructor(registered: readonly Registered[] = [], isOnly = false) {
     this.#registered = new Map(registered.map((one) => [idOf(one.text), one]));
     this.#isOnly = isOnly;
@@ -33,8 +33,8 @@ export class Documents {
   }
 
   /**
-   * @param problemOf what the schema, or a bound, has against a text
-   * @throws StartError with one line that names the first that could never be answered
+   * @param problemOf what is wrong with a text by the schema or a bound, if anything
+   * @throws StartError with one line that names the first text that could never be answered
    */
   check(problemOf: (text: string) => string | undefined): void {
     for (const [id, { text, file }] of this.#registered) {
@@ -44,13 +44,13 @@ export class Documents {
   }
 
   /**
-   * The text that is meant. What happens to it is the same, wherever it comes from.
-   * @throws ApiError 400 unless there is one, 404 if it is not registered, 403 if it would have to be
+   * The text to run. From here on it makes no difference whether it was sent or registered.
+   * @throws ApiError 400 if there is none, 404 for an unknown id, 403 if it is not registered but has to be
    */
   textOf({ query, documentId }: Asked): string {
     if (documentId === undefined || documentId === null) return this.#sent(query);
     if (typeof documentId !== "string") throw invalid("documentId must be a string.");
-    // Empty where the protocol requires one.
+    // Some protocols require a query, which is empty then.
     if (query !== undefined && query !== null && query !== "")
       throw invalid("Send query or documentId, not both.");
     const registered = this.#registered.get(documentId);
@@ -66,7 +66,7 @@ export class Documents {
   }
 }
 
-// As GraphQL Code Generator and others write them; the prefix is that of the specification, and not everybody has it.
+// As GraphQL Code Generator and others write them, some without the specification's prefix sha256: for ids.
 const MANIFEST = z.record(z.string(), z.string());
 
 /**
@@ -86,7 +86,7 @@ export function readDocuments({ path, isOnly }: Config["persistedDocuments"]): D
 
 function manifestsAt(path: string): string[] {
   if (!statSync(path).isDirectory()) return [path];
-  // Each client has one, and each of its versions that is still in use.
+  // One manifest for each client, and for each of its versions that is still in use.
   const names = readdirSync(path).filter((name) => name.endsWith(".json"));
   return names.map((name) => join(path, name));
 }

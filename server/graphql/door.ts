@@ -33,20 +33,20 @@ import { Transports } from "./transports.ts";
 
 /** What the GraphQL door needs. */
 export type GraphqlOptions = {
-  /** Connects as engagement_server; whoever passes it ends it, after release(). */
+  /** Connects as engagement_server. The caller ends it, after release(). */
   postgres: Pick<Postgres, "requests" | "pool">;
-  /** Where what only reads is asked. */
+  /** Where requests that only read are answered. */
   reads?: Reads;
   logger: Pick<Logger, "error" | "warn">;
-  /** of one answer */
+  /** limit for one answer */
   answerMaxBytes: number;
-  /** of the database's time, each of which counts as a request; any number by default */
+  /** milliseconds of database time that count as one request; not counted by default */
   msPerRequest?: number | undefined;
-  /** that the server may have open; any number by default */
+  /** connections that the server may have open; any number by default */
   maxConnections?: number | undefined;
-  /** The routes of REST: a mutation that is named as one of them takes what its body takes. */
+  /** The routes of REST: a mutation with the name of one of them takes the same input as its body. */
   routes?: readonly Pick<RestRoute, "operationId" | "body">[];
-  /** What callers may name instead of sending it; nothing by default. */
+  /** Documents that callers may send by id; none by default. */
   documents?: Documents;
 };
 
@@ -58,7 +58,7 @@ export type Graphql = {
   explorerDoor: Door;
   schema: () => Promise<GraphQLSchema>;
   ask: AskGraphql;
-  /** Ends subscriptions, which would last for ever, and takes no more. */
+  /** Ends subscriptions, which would last for ever, and accepts no more. */
   hangUp: () => void;
   release: () => Promise<void>;
 };
@@ -87,7 +87,7 @@ export async function createGraphql({
   const texts = new TextCache(schema, publicError);
   documents.check((text) => texts.parse(text).errors?.[0]?.message);
   const database = new Database(postgres.requests);
-  // To read a text and to plan it keeps everybody waiting.
+  // Parsing and planning block the event loop.
   const turns = new LoopTurns();
   const subscriptions = new Subscriptions({
     feed: new LiveFeed(new Database(postgres.requests, reads)),
@@ -97,8 +97,8 @@ export async function createGraphql({
   const inTurn: RequestHandler = async (request, response, next) => {
     const gone = hungUp(response);
     const since = performance.now();
-    // Others may have had theirs for half a minute before, and again by the next: a turn lasts until something is waited for, and
-    // to find out who it is may be that.
+    // Waiting for a turn can take half a minute, so the caller is identified again afterwards. If that had to
+    // wait for a lookup, the turn is over and another one is needed.
     do await turns.take(request.identity.id, gone, since);
     while (await knowStill(request));
     next();

@@ -10,7 +10,7 @@ import { CallerGone } from "../postgres/unavailable.ts";
 import { LONGEST_SAID, quoted } from "../quoted.ts";
 import { currentRequest } from "../request-context.ts";
 
-/** Places in a text that one error names. */
+/** The most places in a text that one error names. */
 const MOST_PLACES = 20;
 
 /** Turns whatever went wrong into what the caller is told, and logs what is our own fault. */
@@ -19,7 +19,7 @@ export function publicErrors(logger: Pick<Logger, "error" | "warn">): (error: un
   return (error) => ofThisRequest(told(error));
 }
 
-/** An error of a text is found once and told to each request that sends the text, in the name of that request. */
+/** Copies an error for the current request, with its id: requests that send the same text may share one. */
 function ofThisRequest(error: GraphQLError): GraphQLError {
   const request = currentRequest();
   if (!request) return error;
@@ -48,7 +48,7 @@ function toldErrors(logger: Pick<Logger, "error" | "warn">): (error: unknown) =>
     if (told.statusCode >= 500) {
       const errorId = randomUUID();
       extensions = { ...extensions, errorId };
-      // That a caller has gone is nobody's fault.
+      // A caller who hangs up is not a failure of the service.
       if (!(cause instanceof CallerGone)) logger[levelOf(told)]({ err: cause, errorId }, told.code);
     }
     // Without originalError, which a serializer might reveal.
@@ -78,7 +78,7 @@ function toldOf(at: GraphQLError | undefined, cause: unknown): ApiError {
     new ApiError("validation_failed", { message: quoted(message, LONGEST_SAID), cause });
   // Syntax, validation and the values of variables: reported by GraphQL itself, before anything ran.
   if (cause instanceof GraphQLError && at?.path === undefined) return invalid(cause.message);
-  // PostGraphile makes a text of the value first, and what has a toString of its own is none.
+  // PostGraphile converts the value to a string first, which fails for an object with a toString of its own.
   if (at?.nodes?.[0]?.kind === Kind.VARIABLE_DEFINITION) {
     return invalid(`Variable "$${at.nodes[0].variable.name.value}" has a value that is not of its type.`);
   }

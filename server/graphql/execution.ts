@@ -11,22 +11,23 @@ import type { Measured } from "./measure.ts";
 import { asOneMutation, once } from "./once.ts";
 import { TextCache } from "./texts.ts";
 
-// The plan of an operation takes some 9 kB a field, and Grafast would keep 500 of them, each in 50 variants: what one
-// caller can have it keep must be bounded, without the few large operations displacing the many small ones.
+// The plan of an operation takes some 9 kB per field, and Grafast would keep 500 of them, each in 50
+// variants. What one caller can make it keep must be bounded, without the few large operations evicting the
+// many small ones.
 export const SMALL = { fields: 50, operations: 100, variants: 3 };
 const LARGE = { operations: 10, variants: 2 };
 
-/** Parses and runs operations within their bounds, whoever asks. */
+/** Parses and runs operations within their bounds. */
 export class Execution {
   readonly publicError: (error: unknown) => GraphQLError;
   readonly #connections: RequestConnections;
   readonly #bodies: Bodies;
   readonly #msPerRequest: number | undefined;
-  /** Without variables an operation is the same each time: what it is, or why it is refused. */
+  /** The measurement, or the refusal, of operations without variables, which is the same each time. */
   readonly #constant = new WeakMap<OperationDefinitionNode, Measured | ApiError>();
   #made: { texts: TextCache; small: GraphQLSchema; large: GraphQLSchema } | undefined;
 
-  /** @param msPerRequest of the database's time, each of which counts as a request; any number by default */
+  /** @param msPerRequest milliseconds of database time that count as one request; not counted by default */
   constructor(
     publicError: (error: unknown) => GraphQLError,
     connections: RequestConnections,
@@ -44,7 +45,7 @@ export class Execution {
     return this.#of(schema).texts.parse;
   }
 
-  /** Runs an operation; what it may not be is an error of the answer. */
+  /** Runs an operation; a refusal becomes an error in its result. */
   run(args: Grafast.ExecutionArgs): ReturnType<typeof execute> {
     const { small, large } = this.#of(args.schema);
     try {
@@ -64,7 +65,7 @@ export class Execution {
         connection.countTime(this.#msPerRequest, requests, countAfterwards);
       if (operation?.operation === OperationTypeNode.QUERY) this.#connections.readsOnly(settings);
       const run = () => execute({ ...args, schema: fields > SMALL.fields ? large : small });
-      // The request has been counted as one of them.
+      // The request itself has already been counted as one.
       const counted = requests > 1 ? countAs?.(requests - 1) : undefined;
       if (!counted && !asked) return run();
       const runOnce = () => (asked ? once(connection, asked, run) : run());
@@ -130,7 +131,7 @@ export function boundedExecution(execution: Execution): GraphileConfig.Plugin {
   };
 }
 
-/** An answer has one result. */
+/** Refuses subscriptions, since an answer to a query or mutation has a single result. */
 function refuseSubscription(operation: OperationDefinitionNode | null | undefined): void {
   if (operation?.operation !== OperationTypeNode.SUBSCRIPTION) return;
   throw new ApiError("validation_failed", {
@@ -139,7 +140,7 @@ function refuseSubscription(operation: OperationDefinitionNode | null | undefine
   });
 }
 
-/** The schema, of whose operations only so many plans are kept. */
+/** The schema with limits on the plans that Grafast keeps for it. */
 export function keeping(schema: GraphQLSchema, { operations, variants }: typeof LARGE): GraphQLSchema {
   const grafast = {
     ...schema.extensions.grafast,

@@ -1,4 +1,5 @@
-// The explorer at /graphiql: Ruru, served entirely from here, in the frame of the other pages and with a field for the API key.
+// The explorer at /graphiql: Ruru, served entirely from here, with the header of the other pages and a field
+// for the API key.
 import { randomBytes } from "node:crypto";
 import { findPackageJSON } from "node:module";
 import { dirname, join } from "node:path";
@@ -42,7 +43,7 @@ const SCRIPT = `
   };
 `;
 
-/** The header of all pages. In a shadow, because style sheets of ours and of the explorer would change each other's parts. */
+/** The header of all pages. A shadow root keeps our style sheet and the explorer's apart. */
 function frame(address: string, visitor: Visitor | undefined): Content {
   return html`<div id="frame">
     <template shadowrootmode="open">
@@ -61,7 +62,7 @@ function frame(address: string, visitor: Visitor | undefined): Content {
   </div>`;
 }
 
-// The explorer's own colours have too little contrast in places, and its two columns need more than the width of a phone.
+// The explorer's own colours have too little contrast in places, and its two columns do not fit on a phone.
 const STYLE = `
   body { display: flex; flex-direction: column; height: 100vh; color-scheme: light dark; }
   body.graphiql-light { color-scheme: light; }
@@ -132,8 +133,9 @@ const asInstalled = express.static(join(dirname(findPackageJSON(LIBRARY, import.
 });
 
 /**
- * Serves the explorer's files to who does not unpack brotli, piece by piece from the disk. The library has them packed and would
- * unpack each anew for everybody who asks, and keep ten megabytes for anybody who asks without reading.
+ * Serves the explorer's files from the disk, in chunks, to clients that do not accept brotli. The library has
+ * them compressed: it would decompress a file for every such request, and keep ten megabytes for a client
+ * that does not read.
  */
 export const explorerFiles: RequestHandler = (request, response, next) => {
   response.vary("Accept-Encoding");
@@ -145,7 +147,7 @@ export const explorerFiles: RequestHandler = (request, response, next) => {
   next();
 };
 
-/** Makes the frame for whoever is signed in, once that is known. */
+/** Renders the header for the visitor; comes after the guard that finds out who it is. */
 export const explorerFrame: RequestHandler = async (request, response, next) => {
   response.locals["frame"] = String(await frame(request.originalUrl, visitorOf(response)));
   response.set("cache-control", "no-store");

@@ -1,5 +1,5 @@
-// What values have to look like before PostgreSQL reads them. Its own types would take "tomorrow" for a date and any 32
-// hexadecimal digits for a UUID; here as in REST only one way of writing each is known.
+// Formats of values, checked before PostgreSQL reads them. Its own types would take "tomorrow" for a date and
+// any 32 hexadecimal digits for a UUID; here, as in REST, there is only one way of writing each.
 import { getNamedType, isInputObjectType, isListType, getNullableType } from "postgraphile/graphql";
 import type { GraphQLInputType } from "postgraphile/graphql";
 import { z } from "zod";
@@ -22,16 +22,18 @@ function isInEightBytes(value: bigint): boolean {
   return BigInt.asIntN(64, value) === value;
 }
 
-/** What is wrong with the form of a single value, if anything. */
+/** What is wrong with the format of a single value, if anything. */
 export function problemOf(type: GraphQLInputType | undefined, value: unknown): string | undefined {
   if (!type || value === null) return undefined;
   return SCALARS[getNamedType(type).name]?.safeParse(value).error?.issues[0]?.message;
 }
 
-/** The bodies of REST's routes, by the mutation of the same name. */
+/** The body schemas of REST's routes, by the name of the corresponding mutation. */
 export type Bodies = ReadonlyMap<string, z.ZodObject>;
 
-/** What is wrong with the input of a mutation, as REST says it of the body of the same route. */
+/**
+ * What is wrong with the input of a mutation, in the words of REST about the body of the corresponding route.
+ */
 export function problemsOfInput(body: z.ZodObject, type: GraphQLInputType, input: unknown): ErrorDetail[] {
   const named = getNamedType(type);
   if (!isInputObjectType(named) || typeof input !== "object" || input === null) return [];

@@ -1,20 +1,20 @@
-// What a group has in common, with its type, and led on to: a group of an accelerator has its label, one of an organization
-// its name. They are looked up for all groups at once.
+// The keys of groups, with their types and links: a group by accelerator has its label, one by organization
+// its name. The links are looked up for all groups at once.
 import type { Step } from "postgraphile/grafast";
 import type { PgCodec, PgResource, PgSelectSingleStep, PgSelectStep } from "postgraphile/@dataplan/pg";
 import type { GraphQLOutputType } from "postgraphile/graphql";
 import { groupingsIn } from "./grouping.ts";
 import type { Grouping, Table } from "./grouping.ts";
 
-/** What groups were asked for, of which lookups find the place of their key. */
+/** The groupBy argument of each selection of groups; lookups find a key by its position in it. */
 const asked = new WeakMap<object, Step>();
 
-/** Says by what the groups of a selection are made. */
+/** Records the groupBy argument of a selection of groups. */
 export function groupedBy($groups: PgSelectStep, $groupBy: Step): void {
   asked.set($groups, $groupBy);
 }
 
-/** The lists that codes come from, by the columns that hold these codes. */
+/** The tables that list codes, by the columns that hold these codes. */
 const CODES = [
   { column: /accelerator/, list: "accelerators", key: "code", field: "accelerator" },
   { column: /country_code$/, list: "countries", key: "alpha2", field: "country" },

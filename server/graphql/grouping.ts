@@ -1,5 +1,5 @@
-// What aggregates can be grouped by: single columns, the items of lists (one group per code, not per combination), and
-// the month or day of creation. Also how many records are in a group.
+// What aggregates can be grouped by: single columns, the items of lists (one group per code, not per
+// combination), and months or days of times. Also how many records are in a group.
 import type {
   PgCodec,
   PgCodecRelation,
@@ -25,12 +25,12 @@ const GROUPABLE =
 
 /** A way to group the records of a table. */
 export type Grouping = {
-  /** of the enum's value */
+  /** name of the enum value */
   name: string;
-  /** by whose values it groups; the suffix says in which form */
+  /** the column it groups by; the suffix says how its values are truncated */
   attributeName: string;
   suffix: string;
-  /** of the groups' keys */
+  /** codec of the groups' keys */
   codec: PgCodec;
   description: string;
   apply: (query: PgSelectQueryBuilder) => void;
@@ -42,7 +42,7 @@ export const GroupingPlugin: GraphileConfig.Plugin = {
   schema: {
     behaviorRegistry: {
       add: {
-        // The plugin that adds groupedAggregates refers to it, but the one that would register it is left out of this schema.
+        // The plugin that adds groupedAggregates refers to it; the one that would register it is disabled.
         "resource:groupedAggregates:having": {
           description: "may groups be filtered?",
           entities: ["pgResource"],
@@ -55,7 +55,7 @@ export const GroupingPlugin: GraphileConfig.Plugin = {
         if (!isPgAggregateGroupEnum || !table?.codec.attributes) return values;
         const groupings = groupingsIn(build, table).map(
           ({ name, description, apply, suffix, attributeName }) => {
-            // The column where groups are of its values, for totals.ts.
+            // The column, if groups are by its unchanged values; read by totals.ts.
             const extensions = {
               grafast: { apply },
               ...(!suffix && attributeName in table.codec.attributes && { column: attributeName }),
@@ -114,7 +114,9 @@ export const GroupingPlugin: GraphileConfig.Plugin = {
 
 type FieldArgs = { getRaw: (name: string) => unknown };
 
-/** The argument that names statuses, and how many records are in those it names; undefined where records have none. */
+/**
+ * The argument that names statuses, and the count of records in them; undefined where records have no status.
+ */
 function statusesOf(build: GraphileBuild.Build, table: Table | undefined) {
   const { graphql, inflection, sql } = build;
   const { listOfCodec, TYPES } = build.dataplanPg;
@@ -180,7 +182,7 @@ export function groupingsIn(build: GraphileBuild.Build, table: Table): Grouping[
   return codec.extensions?.pg?.name === "status_history" ? [...own, acceleratorsOfChanged(build)] : own;
 }
 
-/** A change belongs to the accelerators of its record. */
+/** Groups status changes by the accelerators of their record. */
 function acceleratorsOfChanged({ sql, dataplanPg: { TYPES } }: GraphileBuild.Build): Grouping {
   return {
     name: "ACCELERATORS",
@@ -221,7 +223,7 @@ function groupingsOf(
         codec: codec.arrayOfCodec,
         description: `One group for each code of \`${field}\`. A record is in the group of each of its codes.`,
         apply(query) {
-          // A join rather than unnest() itself, which would pair the items of two lists instead of crossing them.
+          // A join: several unnest() in one select list would pair the items of lists, not cross them.
           const alias = sql.identifier(Symbol(attributeName));
           query.join({ type: "cross", lateral: true, from: sql`unnest(${column(query)})`, alias });
           query.groupBy({ fragment: sql`${alias}.${alias}`, codec: codec.arrayOfCodec });

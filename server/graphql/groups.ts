@@ -22,11 +22,11 @@ const BY_TIME = {
 };
 type Order = keyof typeof BY_COUNT | keyof typeof BY_TIME;
 
-/** The column that says when a record came to be. */
+/** The column that says when a record was created. */
 const dateOf = (codec: { attributes?: object | undefined }) =>
   ["created_at", "changed_at"].find((name) => name in (codec.attributes ?? {}));
 
-/** How groups may be compared by their number of records. */
+/** Operators for conditions on a group's number of records. */
 const COMPARISONS = {
   equalTo: [sql`=`, "As many."],
   greaterThan: [sql`>`, "More."],
@@ -152,7 +152,7 @@ export const GroupsPlugin: GraphileConfig.Plugin = {
                 $groups.having(sql`(${bound} is null or ${count} ${operator} ${bound})`);
               }
             }
-            // Grafast's types leave out that a plan may depend on the value of an argument.
+            // A plan may depend on the value of an argument, but Grafast's types do not say so.
             const $order = fieldArgs.getRaw("orderBy") as unknown as { eval: () => Order | null | undefined };
             const asked = $order.eval();
             if (asked && asked in BY_TIME) needRecords($groups);

@@ -1,4 +1,4 @@
-// GraphQL over HTTP: what a request must look like before it is read, and what every refusal looks like.
+// GraphQL over HTTP: checks requests before they are run, and gives all refusals the same form.
 import express from "express";
 import type { ErrorRequestHandler, NextFunction, Request, RequestHandler, Response } from "express";
 import { GraphQLSpecifiedErrorBehaviors } from "postgraphile/grafast";
@@ -17,16 +17,18 @@ import { METHODS } from "./methods.ts";
 const NEWER_TYPE = "application/graphql-response+json";
 const MEDIA_TYPES = [NEWER_TYPE, "application/json"];
 const EVENTS = "text/event-stream";
-/** What becomes of a field that fails; Grafast has them, and so far only a draft of the specification. */
+/**
+ * How to treat a field that fails (onError): Grafast has it, and so far only a draft of the specification.
+ */
 const BEHAVIORS: readonly unknown[] = GraphQLSpecifiedErrorBehaviors;
-/** A media range as Grafserv reads it. */
+/** A media range that Grafserv can parse. */
 const RANGE =
   /^(?:\*\/\*|[\w!#$&^.+-]+\/(?:\*|[\w!#$&^.+-]+))(?:;(?:q=(?:0(?:\.\d*)?|\.\d+|1(?:\.0*)?)|(?!q=)[\w!#$&^.+-]+=[\w!#$&^.+-]+))*$/;
 const parseBody = reading(express.json({ limit: BODY_LIMIT, type: "application/json", verify: verifyJson }));
 
 /**
  * Refuses anything that is not a GraphQL request, and parses the body of one that is.
- * @param documents what a request may name instead of sending its text, which is put in its place
+ * @param documents registered texts, each of which replaces the id by which it was sent
  */
 export function readRequest(documents: Documents): RequestHandler {
   return (request, response, next) => {
@@ -36,7 +38,7 @@ export function readRequest(documents: Documents): RequestHandler {
     }
     request.headers.accept = withoutOddities(request.headers.accept);
     if (request.method === "GET") {
-      // A caller may see what another may not, and people's claims. Without a validator nothing is gained by keeping it.
+      // Answers depend on the caller and may contain personal data; without a validator, caching is no use.
       response.set("cache-control", "no-store").vary("Accept, Authorization, Cookie");
       readParameters(request, documents);
       request.repeatable = repeatableOf(request);
@@ -46,29 +48,29 @@ export function readRequest(documents: Documents): RequestHandler {
   };
 }
 
-/** What a caller accepts without the parts that are not well-formed, on which Grafserv would fail. */
+/** The header Accept without malformed parts, on which Grafserv would fail. */
 function withoutOddities(accept = "*/*"): string {
   const parts = accept.split(",").map((part) => part.replaceAll(/\s/g, "").toLowerCase());
   return parts.filter((part) => RANGE.test(part)).join(",") || "*/*";
 }
 
-/** Passes on along its route what is to be answered with events rather than at once, and past it all else. */
+/** Continues the route for requests that prefer server-sent events, and skips it for all others. */
 export const onlyForEvents: RequestHandler = (request, _response, next) =>
   next(request.accepts([...MEDIA_TYPES, EVENTS]) === EVENTS ? undefined : "route");
 
-/** Refuses what is not sent as a stream's subscription is. */
+/** Refuses subscriptions that are not sent with POST. */
 export const onlyByPost: RequestHandler = () => {
   throw otherMethod("POST, OPTIONS", "Send subscriptions with POST.");
 };
 
-/** The same of a subscription, whose answer is a stream. */
+/** The same for a subscription, whose answer is a stream. */
 export function readStreamRequest(documents: Documents): RequestHandler {
   return (request, response, next) => {
     if (!request.accepts(EVENTS)) {
       throw new ApiError("not_acceptable", { message: "Subscriptions are answered as text/event-stream." });
     }
     if (repeatableOf(request)) throw notRepeatable("goes with a request that has exactly one mutation");
-    // The library of the transport knows no other way of saying so.
+    // graphql-sse recognizes only this exact value.
     request.headers.accept = EVENTS;
     return readBody(request, response, documents, next);
   };
@@ -90,7 +92,7 @@ async function readBody(
   next();
 }
 
-/** The request with the text that it means, as if it had been sent. */
+/** The request with the text to run, whether it was sent or named by its id. */
 function withText<T extends object>(
   { documentId, ...body }: T & { documentId?: unknown; query?: unknown },
   documents: Documents,
@@ -105,7 +107,9 @@ function otherMethod(
   return new ApiError("method_not_allowed", { message, headers: { allow } });
 }
 
-/** Checks what came in the address. A GET changes nothing: links are followed by whoever finds them. */
+/**
+ * Checks the parameters in the URL. GET must change nothing, because anybody who finds a link may follow it.
+ */
 function readParameters(request: Request, documents: Documents): void {
   const { variables, extensions, ...texts } = request.query;
   checkForm({
@@ -114,7 +118,7 @@ function readParameters(request: Request, documents: Documents): void {
     extensions: parsed("extensions", extensions),
   });
   const parameters = withText(request.query, documents);
-  // Express reads the address anew whenever it is asked.
+  // Express parses the URL again on each access.
   Object.defineProperty(request, "query", { value: parameters });
   const { operationName } = texts as { operationName?: string };
   const document = parsedText(parameters.query);
@@ -135,14 +139,14 @@ function parsedText(query: string): DocumentNode | undefined {
   try {
     return parseWithin(query);
   } catch {
-    // What is wrong with the text is said where it is parsed to be run.
+    // Errors in the text are reported when it is parsed to be run.
     return undefined;
   }
 }
 
 /**
- * Checks the parameters of a request, all but those that say which text is meant.
- * @throws ApiError 400 that names the first that is not as it must be
+ * Checks the parameters of a request, except those that say which text to run.
+ * @throws ApiError 400 that names the first invalid one
  */
 export function checkForm(body: unknown): asserts body is object {
   const problem = problemOf(body);
@@ -169,7 +173,7 @@ function isMap(value: unknown): boolean {
   return value === undefined || value === null || (typeof value === "object" && !Array.isArray(value));
 }
 
-/** Calls an answer JSON, unless the caller says that the newer name is understood. */
+/** Sends answers as application/json, unless the caller accepts the newer media type. */
 export const MediaTypePlugin: GraphileConfig.Plugin = {
   name: "MediaTypePlugin",
   grafserv: {
@@ -189,7 +193,9 @@ export const MediaTypePlugin: GraphileConfig.Plugin = {
   },
 };
 
-/** Answers errors of requests to /graphql, including those of the key and the rate limit, as GraphQL does. */
+/**
+ * Answers errors of requests to /graphql in GraphQL's form, also those of authentication and the rate limit.
+ */
 export function answerErrors(publicError: (error: unknown) => GraphQLError): ErrorRequestHandler {
   return (error: unknown, request, response, next) => {
     if (response.headersSent) return next(error);

@@ -7,7 +7,7 @@ import type {
   GraphQLType,
 } from "postgraphile/graphql";
 
-// The fields of what functions return that are never null, which a composite type cannot say.
+// Fields of function results that are never null, which a composite type cannot declare.
 const ALWAYS = new RegExp(
   `^(${[
     "\\w+Page\\.(claims|users|total)",
