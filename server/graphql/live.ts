@@ -1,4 +1,4 @@
-// Subscriptions of the schema: what has changed, as it changes (server/live).
+// The schema's subscriptions: changes, as they happen (server/live).
 import { choices } from "../../db/catalog.ts";
 import { context, get, lambda, listen, object } from "postgraphile/grafast";
 import type { FieldArgs, GrafastSubscriber, Step } from "postgraphile/grafast";
@@ -10,7 +10,7 @@ import { RECORD_KINDS, RECORDS } from "../../records/index.ts";
 import { fieldsOf } from "../../records/record.ts";
 import type { FieldType, RecordDescription, RecordKind } from "../../records/record.ts";
 
-/** By what is wanted, which is a Topic as JSON. */
+/** Changes by topic; the key is a Topic as JSON. */
 type Topics = Record<string, Change>;
 
 const AFTER = `
@@ -55,7 +55,9 @@ const SCALARS: Readonly<Partial<Record<FieldType, string>>> = {
   ...{ acceleratorCodes: "[String!]", rop3s: "[String!]", countryCodes: "[String!]" },
 };
 
-/** A record as it was read for all who are told: what is linked to it would be a query for each of them. */
+/**
+ * The type of a changed record: read once for all subscribers, without links, each of which would be a query.
+ */
 function contentOf(record: RecordDescription): string {
   const type = TYPES[record.kind];
   const fields = fieldsOf(record).map(({ name, type: form, description }) => {
@@ -69,7 +71,7 @@ function contentOf(record: RecordDescription): string {
     }`;
 }
 
-/** The item of a change of this kind. */
+/** The item of a change, if the change is of this kind. */
 function itemOfKind(kind: RecordKind) {
   return ($event: Step) =>
     lambda($event as Step<Change>, (change) => (change.kind === kind ? change.item : null), true);

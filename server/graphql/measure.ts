@@ -1,4 +1,4 @@
-// How much work an operation is, with the variables of the request: what it could return if every list were full.
+// Measures an operation, with the variables of the request: what it could return if every list were full.
 import {
   getNamedType,
   getNullableType,
@@ -31,19 +31,19 @@ type Variables = Readonly<Record<string, unknown>>;
 /** What was found out about an operation. */
 export type Measured = {
   fields: number;
-  /** How often the same part of an answer is asked for under other names, at most. */
+  /** How often the same part of an answer is requested under different names, at most. */
   copies: number;
   /** How many requests it counts as before it is run, for the rate limit. */
   requests: number;
 };
 
-/** Fields of a connection that are worked out over all of its records, so that each counts as a request. */
+/** Fields of a connection that are computed over all of its records, so that each counts as a request. */
 const AGGREGATIONS = new Set(["aggregates", "groupedAggregates"]);
 
 /**
  * Measures an operation of a valid document.
- * @param variables as the request brought them
- * @param bodies what mutations take
+ * @param variables as they were sent
+ * @param bodies the body schemas of mutations
  * @throws ApiError 400 naming the bound it exceeds
  */
 export function measure(
@@ -139,7 +139,10 @@ class Measurement {
     return { fields: this.#fields, copies, requests: Math.max(1, this.#aggregations) };
   }
 
-  /** What has one name is one part of the answer, however many fragments ask for it. */
+  /**
+   * How often the same field is requested under different names. Fields with the same name are merged into
+   * one, however many fragments request them.
+   */
   #copiesIn(fields: readonly Selected[]): number {
     const named = Map.groupBy(fields, ({ node }) => (node.alias ?? node.name).value);
     const asked = Map.groupBy(named.values(), ([first]) => print(barely(first!.node)));
@@ -202,12 +205,12 @@ class Measurement {
     });
   }
 
-  // Pages multiply, and those that nobody has asked for do not show in the text.
+  // Pages multiply, and default page sizes do not show in the text.
   #advice(): string {
     return `Most of it is ${this.#largest.lists.join(" › ")}: ask for fewer in one of these lists.`;
   }
 
-  // What introspection returns is known, so it is counted as it will be: all that a field returns at once.
+  // What introspection returns is known in advance, so its values are counted exactly.
   #introspect(typeName: string, returned: readonly unknown[], { selectionSet }: FieldNode): void {
     const type = this.#schema.getType(typeName);
     if (!(type instanceof GraphQLObjectType) || !selectionSet) return;
@@ -250,7 +253,9 @@ class Measurement {
 
 type Selected = { parent: GraphQLCompositeType; node: FieldNode; given: Variables };
 
-/** What a field asks for, by which it is known again whatever it is called, on whatever condition it is there. */
+/**
+ * A field without its alias, directives and selections, by which requests for the same thing are recognized.
+ */
 function barely(node: FieldNode): FieldNode {
   const given = node.arguments?.toSorted((one, other) => (one.name.value < other.name.value ? -1 : 1));
   return { ...node, arguments: given, alias: undefined, directives: undefined, selectionSet: undefined };
@@ -285,6 +290,6 @@ function pageSize({ name, args }: Field, given: Variables, isRoot: boolean): num
 function listSize({ args }: Field, given: Variables, page: number | undefined): number {
   if (!args.some((argument) => argument.name === "limit")) return page ?? 1;
   const limit = given["limit"];
-  // What a function does not take is counted as nothing, not as less than nothing: other lists would pay for it.
+  // A negative limit, which the function refuses, counts as zero: it must not make room for other lists.
   return typeof limit === "number" ? Math.max(0, limit) : PAGE_DEFAULT_NESTED;
 }

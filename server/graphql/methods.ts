@@ -1,4 +1,4 @@
-// What /graphql supports; apart from what answers there, which is heavy, and may not be loaded yet.
+// The methods that /graphql supports, apart from the door itself, which is heavy and may not be loaded yet.
 
 /** As in the header Allow. */
 export const METHODS = "GET, POST, OPTIONS";
@@ -8,7 +8,7 @@ const ALLOWED: ReadonlyMap<string, string> = new Map([
   ["/graphql/stream", "POST, OPTIONS"],
 ]);
 
-/** @see Door; paths are matched as Express does it */
+/** @see Door; paths are matched in the same way as in Express */
 export function allowedAt(path: string): string | undefined {
   return ALLOWED.get(path.toLowerCase().replace(/\/$/, ""));
 }

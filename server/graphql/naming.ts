@@ -16,7 +16,7 @@ export const NamingPlugin: GraphileConfig.Plugin = {
         if (!details.unique.isPrimary) return previous!(details);
         return this.camelCase(this.tableType(details.resource.codec));
       },
-      // concerns_need_id is concernsNeed; org_uri, named as the key that it refers to, is organization.
+      // concerns_need_id becomes concernsNeed; org_uri, named like the key it refers to, organization.
       _singleRelationRaw(this: Inflection, previous, _preset, details) {
         const relation = details.registry.pgRelations[details.codec.name]?.[details.relationName];
         const [local, ...others] = relation?.localAttributes ?? [];

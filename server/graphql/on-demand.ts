@@ -1,5 +1,5 @@
-// GraphQL for a process that may never be asked for it: PostGraphile is loaded, and its schema built, with the first
-// request. That request waits a second or two; until then it costs neither time at the start nor memory.
+// GraphQL for a process that may never need it: PostGraphile is loaded, and its schema built, on the first
+// request. That request waits a second or two; until then GraphQL costs neither startup time nor memory.
 import express from "express";
 import type { ErrorRequestHandler, Express, Router } from "express";
 import { withAllowed } from "../door.ts";
@@ -23,7 +23,7 @@ export function graphqlOnDemand(
     return createGraphql(options);
   }
 
-  /** Everybody who asks meanwhile waits for the same one; after a failure the next request tries again. */
+  /** Concurrent requests wait for the same build; after a failure the next request tries again. */
   function graphql(): Promise<Graphql> {
     building ??= build().catch((error: unknown) => {
       building = undefined;
@@ -38,7 +38,7 @@ export function graphqlOnDemand(
     return answerErrors(publicErrors(options.logger))(error, request, response, next);
   };
 
-  /** A door that is made when somebody first stands before it, and all that it does itself until then is wait. */
+  /** A door that is built on the first request for its path. */
   function onDemand(path: string, name: "door" | "explorerDoor"): Door {
     return (app, guards) => {
       let made: Router | undefined;
@@ -50,7 +50,7 @@ export function graphqlOnDemand(
           const router = express.Router();
           await door(router as Express, guards);
           made ??= router;
-          // What is asked for at a door that was made since would last for ever as well.
+          // A subscription at a door that was built during shutdown would also last for ever.
           if (isEnding) hangUp();
         }
         made(request, response, next);

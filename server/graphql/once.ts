@@ -1,4 +1,4 @@
-// A request with an Idempotency-Key: it has one mutation, and the answer to it is kept in the transaction that makes it.
+// Requests with an Idempotency-Key: one mutation each; its answer is stored in the transaction that makes it.
 import { isAsyncIterable } from "postgraphile/grafast";
 import type { execute } from "postgraphile/grafast";
 import {
@@ -24,11 +24,11 @@ import { withDefaults } from "./measure.ts";
 
 type Variables = Readonly<Record<string, unknown>>;
 
-/** What is asked for, however it was sent. */
+/** An operation and its variables, however they were sent. */
 type Asked = { document: DocumentNode; operation: OperationDefinitionNode; variables: Variables };
 
 /**
- * A repeatable request as what it is known by.
+ * The part of a repeatable request by which its repetitions are recognized.
  * @throws ApiError 400 unless it asks for exactly one mutation
  */
 export function asOneMutation(
@@ -43,11 +43,13 @@ export function asOneMutation(
     throw notRepeatable(`goes with a request that has exactly one mutation; this one ${found}`);
   }
   const { query, operationName } = request.body as Variables;
-  // With the defaults in it: what is null counts as left out, and a variable that is null does not get its default.
+  // With defaults: the comparison treats null as left out, but a variable given as null gets no default.
   return { key, request: { ...request, body: { query, operationName, variables } } };
 }
 
-/** The mutations that would be made, by the names of their results: those of the same name are one. */
+/**
+ * The mutations that would run, by the names of their results: those with the same name are merged into one.
+ */
 function mutationsOf(
   document: DocumentNode,
   { selections }: SelectionSetNode,
@@ -79,7 +81,7 @@ function selectionOf(
   return named.find(({ name }) => name.value === node.name.value)!.selectionSet;
 }
 
-/** Of what was refused nothing is kept, and nothing was done. */
+/** Rolls the transaction back because the result has an error: nothing is done, and no answer is stored. */
 class Undone extends Error {
   readonly result: ExecutionResult;
 
@@ -90,8 +92,8 @@ class Undone extends Error {
 }
 
 /**
- * Runs an operation, or answers as it was answered before.
- * @throws what the database or the bounds have against it
+ * Runs an operation, or returns the answer stored for its key.
+ * @throws what the database or the bounds refuse
  */
 export async function once(
   connection: RequestConnection,
@@ -115,7 +117,8 @@ export async function once(
       return text;
     });
     const kept = JSON.parse(answer) as ExecutionResult;
-    // For a day after an upgrade there are answers that do not say to which request: all of them are to REST.
+    // For a day after an upgrade there are stored answers that do not say which request they belong to; all
+    // of those are answers of REST.
     if (!("data" in kept)) throw new ApiError("idempotency_key_reused");
     return kept;
   } catch (error) {
@@ -124,7 +127,7 @@ export async function once(
   }
 }
 
-/** What had been read of it when it was undone is not so. */
+/** Leaves out what the mutation returned before it was rolled back, which is no longer true. */
 function withoutResults(result: ExecutionResult): ExecutionResult {
   if (!result.data) return result;
   const left = Object.entries(result.data).map(([name, value]) => [

@@ -1,22 +1,22 @@
-// The ids of what is asked over one WebSocket. A client may begin something else under an id as soon as it has ended what had
-// it; the library of the protocol knows one by its id alone, and takes the end of the first for that of the second, which
-// could not be ended by its id then. So each has an id of its own here.
+// Operation ids on one WebSocket. A client may reuse an id as soon as it has ended the operation that had it.
+// graphql-ws knows an operation by its id alone: it would take the end of the first operation for that of the
+// second, which could then not be ended by its id. So here the library gets a unique id for each operation.
 
-/** One operation, as whoever asked for it calls it. */
+/** A message about one operation, with the client's id for it. */
 type Message = { type?: unknown; id: string };
 
 const OWN_ID = /^\{"id":"(\d+)","type":"(\w+)"/;
 const LAST = ["complete", "error"];
 
-/** Between a client's ids and those that the library is given. */
+/** Translates between a client's ids and those that the library is given. */
 export class OperationIds {
   readonly #own = new Map<string, string>();
   readonly #theirs = new Map<string, string>();
   #count = 0;
 
   /**
-   * A message of the client, as the library is to have it.
-   * @returns undefined for one that is about nothing that goes on
+   * A client's message, with the id that the library knows.
+   * @returns undefined if its operation is already over
    */
   heard(message: unknown): unknown {
     if (!isNamed(message)) return message;
@@ -31,8 +31,8 @@ export class OperationIds {
   }
 
   /**
-   * A message of the library, as the client is to have it.
-   * @returns undefined for one about what the client has ended
+   * A message of the library, with the id that the client knows.
+   * @returns undefined if the client has ended the operation
    */
   said(text: string): string | undefined {
     const [start, own = "", type = ""] = OWN_ID.exec(text) ?? [];
@@ -43,7 +43,7 @@ export class OperationIds {
     return `{"id":${JSON.stringify(theirs)},"type":"${type}"${text.slice(start.length)}`;
   }
 
-  /** One that goes on keeps its own, by which the library sees that there are two. */
+  /** A running operation keeps its id, so that the library notices when a client uses an id twice. */
   #ownOf(theirs: string): string {
     const known = this.#own.get(theirs);
     if (known !== undefined) return known;
@@ -59,7 +59,7 @@ export class OperationIds {
   }
 }
 
-/** What is no operation is for the library to answer, or to refuse. */
+/** Messages that are not about an operation are left to the library to answer or refuse. */
 function isNamed(message: unknown): message is Message {
   if (typeof message !== "object" || message === null || !("id" in message)) return false;
   return typeof message.id === "string" && message.id !== "";

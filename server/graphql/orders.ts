@@ -1,11 +1,13 @@
-// Orders by columns that may be null, so that pages neither lose nor repeat a record. @dataplan/pg 1.1 has the two cases
-// the wrong way round in which one of two values is null, and takes a column for unique whose nulls are not.
+// Ordering by columns that may be null, so that pages neither lose nor repeat a record. @dataplan/pg 1.1
+// swaps the two cases in which one of two values is null, and treats a unique column as unique although its
+// nulls are not.
 import type { PgCodec, PgCodecWithAttributes, PgSelectQueryBuilder } from "postgraphile/@dataplan/pg";
 
 const DIRECTIONS = { asc: "ASC", desc: "DESC" } as const;
 
-// What stands for null among nulls, where it is as good as any other value. With it the order is one of values, whose
-// pages begin with one look into an index on the same expressions, such as commitments_in_order_of_target_date.
+// Stand-ins for null, which is compared only with other nulls, so that any value will do. Without nulls in
+// the order, a page begins with one lookup in an index on the same expressions, such as
+// commitments_in_order_of_target_date.
 const STAND_INS: Readonly<Record<string, string>> = {
   bool: "false",
   date: "1970-01-01",

@@ -11,11 +11,11 @@ export const PAGE_MAX = 200;
 
 type PagedList = ConnectionStep<unknown>;
 
-/** Lists of which somebody asks for more than what all of it comes to. */
+/** Lists whose records are requested, and not only their count or aggregates. */
 const pagesAskedFor = new WeakSet<object>();
 const PAGE_PARTS: ReadonlySet<string> = new Set(["nodes", "edges", "pageInfo"]);
 
-/** Whether the argument orderBy asks for an order; the usual one is meant otherwise. */
+/** Whether the argument orderBy names an order; otherwise the default applies. */
 export function namesOrder(order: unknown): boolean {
   return Array.isArray(order) && order.length > 0;
 }
@@ -45,7 +45,7 @@ export const PagingPlugin: GraphileConfig.Plugin = {
           plan($parent, fieldArgs, info) {
             const $list = plan($parent, fieldArgs, info) as PagedList;
             const $last = "$last" in fieldArgs ? fieldArgs.getRaw("last") : constant(null);
-            // What is asked for of the list is known only when all of the operation has been planned.
+            // What is requested of the list is known only once the whole operation has been planned.
             const isForNothing = () => !pagesAskedFor.has($list);
             const $first = lambda([fieldArgs.getRaw("first"), $last], ([first, last]) => {
               if (isForNothing()) return 0;
@@ -104,7 +104,7 @@ export const PagingPlugin: GraphileConfig.Plugin = {
         return {
           ...arg,
           defaultValue: usual.map(({ value }) => value as unknown),
-          // A default alone is not for what is given as null.
+          // The default value does not apply if null is given.
           applyPlan(_$parent, $list: PagedList, given) {
             const $records = $list.getSubplan() as unknown as PgSelectStep;
             given.apply($records, (query: PgSelectQueryBuilder, order: unknown) => {

@@ -33,7 +33,7 @@ import { WordingPlugin } from "./wording.ts";
 /**
  * What the schema is built from and how it is served.
  * @param options.execution runs operations
- * @param options.connections what the statements of requests run on
+ * @param options.connections run the statements of requests
  */
 export function makePreset(
   pool: Pool,
@@ -106,11 +106,11 @@ export function makePreset(
       defaultBehavior: "-insert -update -delete -aggregate:orderBy",
       // No list has a null in it.
       pgForbidSetofFunctionsToReturnNull: true,
-      // An id that is none is its caller's affair.
+      // Warnings are about malformed ids, which are the caller's mistake.
       muteWarnings: true,
       connectionFilterRelations: true,
       connectionFilterAllowEmptyObjectInput: true,
-      // A filter as a whole may be null; nulls within one are refused by bounds.ts, with an explanation.
+      // A filter as a whole may be null; nulls within one are refused by arguments.ts, with an explanation.
       connectionFilterAllowNullInput: true,
       connectionFilterComputedColumns: false,
       connectionFilterSetofFunctions: false,

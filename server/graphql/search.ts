@@ -1,4 +1,4 @@
-// Records by the words of their texts: an argument of every list of records, which ranks them unless another order is asked for.
+// Full-text search: an argument of every list of records, which ranks them unless another order is requested.
 import type { ConnectionStep } from "postgraphile/grafast";
 import type { PgSelectStep } from "postgraphile/@dataplan/pg";
 import { RECORDS } from "../../records/index.ts";
@@ -69,7 +69,7 @@ export const SearchPlugin: GraphileConfig.Plugin = {
   },
 };
 
-// By what the list holds: it may be a table, or what a function finds in one.
+// By the type of the rows: the list may be of a table, or of a function that returns its rows.
 function recordOf(resource: unknown): RecordDescription | undefined {
   const { codec } = (resource ?? {}) as { codec?: { extensions?: { pg?: { name?: string } } } };
   return Object.values(RECORDS).find(({ table }) => table === codec?.extensions?.pg?.name);

@@ -19,7 +19,7 @@ import type { LiveFeed, Party, Topic } from "../live/feed.ts";
 import { measure } from "./measure.ts";
 import type { TextCache } from "./texts.ts";
 
-/** A request for a subscription, as it comes. */
+/** A request for a subscription, as it was sent. */
 export type Asked = {
   query: string;
   operationName?: string | null | undefined;
@@ -28,8 +28,8 @@ export type Asked = {
 };
 
 /**
- * Grafast asks for all that there is, and keeps what nobody has read: so it is handed a few changes at a time, and the next
- * when one of them has been sent.
+ * Grafast pulls changes as fast as it can, and buffers what the client has not read. So it is given only a
+ * few at a time, and the next one when one of them has been sent.
  */
 class Pace {
   readonly #party: Party;
@@ -46,11 +46,13 @@ class Pace {
   /** @throws ServiceBusy */
   async next(): Promise<void> {
     do {
-      // A thousand may wait for one connection: to look each few milliseconds would be most of what the process does.
+      // A thousand subscriptions may wait for one connection, so they must not all poll every few
+      // milliseconds.
       let waitMs = 0;
       for (; !this.#ended.aborted && this.#isFull(); waitMs = longer(waitMs)) await sleep(waitMs);
       if (this.#ended.aborted) return;
-      // One change may be a thousand events. What others have sent over the connection by then counts as well.
+      // One change may mean a thousand events, so they take turns. By then other subscriptions may have
+      // filled the connection, so it is checked again.
       await this.#turns.take(this.#party.identity().id, this.#ended);
     } while (this.#isFull());
     this.#underWay += 1;
@@ -73,12 +75,14 @@ function longer(waitedMs: number): number {
   return Math.min(LONGEST_PAUSE_MS, Math.max(PAUSE_MS, 2 * waitedMs));
 }
 
-/** What is told of each change, to each of thousands, is bounded by what a record is. */
+/** Each change goes to thousands of subscribers, so the size of an event is bounded by that of a record. */
 const TWICE =
   "A subscription asks for each field under one name; give what it tells of the other names yourself.";
 const CONDITIONAL = "The field of a subscription is neither skipped nor included on a condition.";
 
-/** Whether it depends on variables that there is anything to subscribe to, which GraphQL does not allow. */
+/**
+ * Whether @skip or @include makes the subscription's only field conditional, which GraphQL does not allow.
+ */
 function isConditional(document: DocumentNode, operationName: string | null | undefined): boolean {
   const within = ({ selections }: SelectionSetNode): boolean =>
     selections.some((node) => {
@@ -93,13 +97,13 @@ function isConditional(document: DocumentNode, operationName: string | null | un
   return within(getOperationAST(document, operationName)!.selectionSet);
 }
 
-/** Others may come with a request, and would be kept as long as the subscription. */
+/** Only the declared variables: others may be sent, and would be kept as long as the subscription. */
 function declaredOf(operation: OperationDefinitionNode, given: Record<string, unknown>) {
   const names = new Set(operation.variableDefinitions?.map(({ variable }) => variable.name.value));
   return Object.fromEntries(Object.entries(given).filter(([name]) => names.has(name)));
 }
 
-/** The events of a subscription, or why there are none. */
+/** The events of a subscription, or errors if there are none. */
 export type Events = AsyncGenerator<ExecutionResult, void, undefined>;
 
 export class Subscriptions {
@@ -112,7 +116,7 @@ export class Subscriptions {
 
   constructor(parts: {
     feed: LiveFeed;
-    /** in which events are made, as texts are prepared */
+    /** turns of the event loop, for events as well as for preparing texts */
     turns: LoopTurns;
     texts: TextCache;
     schema: GraphQLSchema;
@@ -127,12 +131,12 @@ export class Subscriptions {
     this.#publicError = parts.publicError;
   }
 
-  /** How a subscriber is told of an error. */
+  /** An error as subscribers see it. */
   refusal(error: unknown): GraphQLError {
     return this.#publicError(error);
   }
 
-  /** What a library of a transport is to subscribe to; errors where there is nothing to. */
+  /** What a transport library subscribes with, or the errors of the request. */
   prepare(
     { query, operationName, variables, onError }: Asked,
     party: Party,
@@ -170,7 +174,7 @@ export class Subscriptions {
     }
   }
 
-  /** Begins a subscription. Whatever goes wrong later on is its last event. */
+  /** Begins a subscription. If it fails later on, the error is its last event. */
   subscribe = async (args: ExecutionArgs): Promise<Events | ExecutionResult> => {
     const { party } = args.contextValue as { party: Party };
     const ended = new AbortController();
@@ -178,7 +182,7 @@ export class Subscriptions {
     const feed = this.#feed;
     const pace = new Pace(party, this.#turns, ended.signal);
     const changes = {
-      // A failure must not be told by whatever lies between, which would not know its code.
+      // Not thrown through Grafast and the transport, which would lose the error's code.
       async *subscribe(topic: string) {
         try {
           for await (const change of feed.changes(JSON.parse(topic) as Topic, party, ended.signal)) {
@@ -208,7 +212,7 @@ export class Subscriptions {
     }
     const events = told(result as AsyncIterable<ExecutionResult>);
     const end = events.return.bind(events);
-    // It waits for the next event, and would wait with it.
+    // By itself, return() would first wait for the next event.
     return Object.assign(events, {
       return: () => {
         ended.abort();

@@ -1,4 +1,4 @@
-// What GraphQL shows of the database where the general rules in this folder would show too much or name it badly.
+// Exceptions from the general rules in this folder, which would expose too much here or name it badly.
 import { jsonPgSmartTags } from "postgraphile/utils";
 
 const HIDDEN = { behavior: "-*" };
@@ -17,7 +17,7 @@ export const TagsPlugin = jsonPgSmartTags(
             name: "status_change",
             behavior: "-query:resource:single",
           },
-          // A number that tells entries apart has no average.
+          // An average of ids means nothing.
           attribute: {
             status_history_id: {
               tags: { behavior: "-attribute:aggregate +distinctCount:attribute:aggregate" },

@@ -17,11 +17,12 @@ const DEPTH = depthLimit({
 });
 
 /**
- * Characters of the texts whose documents are kept, which take about a hundred times as many bytes: of those that came once, and of
- * those that came again. Whoever sends a different one with each request displaces none that somebody uses.
+ * Characters of the texts whose documents are cached, which take about a hundred times as many bytes. It
+ * applies to each of two caches, for texts seen once and for texts seen again: a caller who sends a different
+ * text with each request evicts none that are in use.
  */
 const KEPT_TEXTS = 500_000;
-/** A few longer ones would displace all others. */
+/** A few longer ones would evict all others. */
 const LONGEST_IN_USE = 50_000;
 
 type Parsed =

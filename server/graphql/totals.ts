@@ -1,5 +1,5 @@
-// Counts of all records, and of those in each status, of each accelerator, country or organization, where nothing else
-// filters: read from the totals that the database keeps (db/rules/record-totals.sql) instead of counted.
+// Counts of all records, and by status, accelerator, country or organization, where nothing else filters:
+// read from the totals that the database maintains (db/rules/record-totals.sql) instead of counted.
 import type { PgResource, PgSelectStep } from "postgraphile/@dataplan/pg";
 import type { SQL } from "postgraphile/pg-sql2";
 import { RECORDS } from "../../records/index.ts";
@@ -16,11 +16,13 @@ const FACETS: Partial<Record<FieldType, Facet>> = {
   countryCode: "country",
 };
 
-/** What totals tell of a group. */
+/** The fields of a group that totals can answer. */
 const KNOWN_OF_GROUPS: ReadonlySet<string> = new Set(["keys", "group", "count"]);
-/** Lists that nothing filters. */
+/** Lists without a filter or a search. */
 const unfiltered = new WeakSet<object>();
-/** What is selected from totals: how its records are counted, and whether somebody asks for more than that. */
+/**
+ * A selection from totals: how to count its records, and whether the records themselves are needed as well.
+ */
 type Selected = { count: SQL; needsRecords: boolean };
 const fromTotals = new WeakMap<object, Selected>();
 
@@ -29,7 +31,7 @@ export function countIn({ sql }: GraphileBuild.Build, $select: PgSelectStep): SQ
   return fromTotals.get($select)?.count ?? sql`count(*)`;
 }
 
-/** Says that a selection needs the records themselves. */
+/** Notes that a selection needs the records themselves. */
 export function needRecords($select: PgSelectStep): void {
   const selected = fromTotals.get($select);
   if (selected) selected.needsRecords = true;
@@ -119,7 +121,7 @@ function recordOf(table: unknown): RecordDescription | undefined {
   return parameters ? undefined : Object.values(RECORDS).find((record) => record.table === name);
 }
 
-/** The columns by which totals are kept, and as what. */
+/** The columns that totals are kept by, with their facets and types. */
 function facetColumns(record: RecordDescription) {
   return fieldsOf(record).flatMap(({ name, column, type }) => {
     const facet = name === "orgUri" ? "org_uri" : FACETS[type];
@@ -127,7 +129,7 @@ function facetColumns(record: RecordDescription) {
   });
 }
 
-/** The facets by which groups are asked for; undefined if no totals are kept of one, or of them together. */
+/** The facets to group by; undefined if no totals are kept for one of them, or for their combination. */
 function facetsOf(
   build: GraphileBuild.Build,
   table: Table,
@@ -157,7 +159,7 @@ function selectTotals(
   const { sql } = build;
   const { constant, lambda } = build.grafast;
   let selected: Selected | undefined;
-  // What is asked for of the records is known only when all of the operation has been planned.
+  // Whether records are needed is known only once the whole operation has been planned.
   const inTheEnd = (ofRecords: SQL, ofTotals: SQL) =>
     lambda(constant(null), () => (selected?.needsRecords ? ofRecords : ofTotals));
   const totals = sql`(${totalsIn(build, record, facets)})`;
@@ -174,7 +176,7 @@ function selectTotals(
   return $select;
 }
 
-/** Rows like those of the table, one for each group, that say for how many records they stand. */
+/** Rows in the form of the table's, one per group, each with the number of records that it stands for. */
 function totalsIn(build: GraphileBuild.Build, record: RecordDescription, facets: readonly Facet[]): SQL {
   const { sql } = build;
   const kind = sql`${sql.literal(record.kind)}::app_public.record_kind`;
@@ -199,7 +201,7 @@ function totalsIn(build: GraphileBuild.Build, record: RecordDescription, facets:
     }
   });
   const withCodes = sql`select * from ${totalsBy(facets)}`;
-  // A list without codes is in no group; without the one code that a record may have, it is in a group of its own.
+  // A record with an empty list of codes is in no group; one without its optional single code has its own.
   const mayLack = columns.find(({ type }) => type === "countryCode");
   const rest = facets.filter((facet) => facet !== mayLack?.facet);
   const without =

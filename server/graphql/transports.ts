@@ -1,5 +1,5 @@
-// How subscriptions come in: WebSocket (the protocol of graphql-ws) at /graphql, server-sent events (the distinct
-// connections of graphql-sse) with POST, there and at /graphql/stream.
+// Transports of subscriptions: WebSocket (the protocol of graphql-ws) at /graphql, and server-sent events
+// (the distinct connections mode of graphql-sse) with POST, at /graphql and /graphql/stream.
 import { ServerResponse } from "node:http";
 import type { Request, RequestHandler, Response } from "express";
 import { createHandler } from "graphql-sse/lib/use/express";
@@ -30,25 +30,27 @@ const TRY_AGAIN_LATER = 1013;
 const UNAUTHORIZED = 4401;
 const FORBIDDEN = 4403;
 /**
- * Of a key, token or session that was good and is over. Clients of the protocol take 4401 for final; after this one they come
- * back with what they are given then.
+ * For a key, token or session that was valid and is no longer. Clients of the protocol do not come back after
+ * 4401; after this code they do, with the credential that they have then.
  */
 const OVER = 4419;
 const OTHER_SCOPE = "The scope of this API key has changed; connect again.";
 /** In bytes: texts and variables of subscriptions are short. */
 const LONGEST_MESSAGE = 100_000;
-/** Of one message. Each costs as much as a short message, may be empty, and comes before anybody knows who sends it. */
+/**
+ * Of one message. Each costs as much as a short message, may be empty, and comes before the caller is known.
+ */
 const MOST_FRAGMENTS = 100;
-/** In which one of these arrives: by the byte it would be as many pieces as it has bytes. */
+/** Of one message or fragment: sent byte by byte, it would be as many chunks as it has bytes. */
 const MOST_CHUNKS = 1_000;
-/** That may be written before they can be taken. */
+/** Bytes that may be buffered before a WebSocket counts as full. */
 const EARLY_BYTES = 100_000;
 /** How long a subscriber that does not read may take to close. */
 const LINGER_MS = 1_000;
 
 /**
  * The close code of an error, with its own code as the reason.
- * @param unidentified of who is not, or not any more, known
+ * @param unidentified the close code for a caller who is not, or no longer, identified
  */
 function closing(error: unknown, unidentified: number): [code: number, reason: string] {
   const { statusCode, code } = apiErrorFrom(error);
@@ -56,14 +58,16 @@ function closing(error: unknown, unidentified: number): [code: number, reason: s
   return [statusCode === 403 ? FORBIDDEN : TRY_AGAIN_LATER, code];
 }
 
-/** Takes what came out of what the library keeps, for as long as what was begun with it goes on, without looking at it again. */
+/**
+ * Moves a client's input out of an object that the library keeps during the operation but no longer reads.
+ */
 function takenFrom<T extends object>(kept: T): T {
   const taken = { ...kept };
   for (const name of Object.keys(kept)) Reflect.deleteProperty(kept, name);
   return taken;
 }
 
-/** As a header's, its name may be written in any case. */
+/** As with headers, the name may be written in any case. */
 function authorizationIn(params: object): unknown {
   return Object.entries(params).find(([name]) => name.toLowerCase() === "authorization")?.[1];
 }
@@ -72,7 +76,7 @@ type Parts = {
   subscriptions: Subscriptions;
   documents: Documents;
   turns: LoopTurns;
-  /** that the server may have open */
+  /** connections that the server may have open */
   maxConnections?: number | undefined;
 };
 
@@ -83,7 +87,7 @@ export class Transports {
   readonly #sockets = new WebSocketServer({
     ...{ noServer: true, maxPayload: LONGEST_MESSAGE, closeTimeout: LINGER_MS },
     ...{ maxFragments: MOST_FRAGMENTS, maxBufferedChunks: MOST_CHUNKS },
-    // A packet can hold thousands of messages; others have their turn between them.
+    // A packet can hold thousands of messages; other events are handled between them.
     allowSynchronousEvents: false,
     handleProtocols,
   });
@@ -96,7 +100,7 @@ export class Transports {
 
   constructor({ subscriptions, documents, turns, maxConnections = Infinity }: Parts, guards: Guards) {
     this.#subscriptions = subscriptions;
-    // As many as subscriptions, each of which may have a connection of its own, and some for others.
+    // As many as subscriptions, each of which may have its own connection, but no more than half of all.
     const { ofKey, ofPerson } = LIVE_BOUNDS.subscriptions;
     const half = halfOf(maxConnections);
     const most = { ofKey: Math.min(ofKey, half), ofPerson: Math.min(ofPerson, half) };
@@ -116,7 +120,7 @@ export class Transports {
       onSubscribe: async ({ extra: { socket } }, _id, payload) => {
         const asked = takenFrom(payload);
         try {
-          // As if it had come with a request of its own, before it costs anything.
+          // Counted like a request of its own, before it costs anything.
           await this.#conversations.get(socket)!.subscribe();
           checkForm(asked);
           const query = documents.textOf(asked);
@@ -131,14 +135,16 @@ export class Transports {
     });
   }
 
-  /** Takes a request to upgrade to WebSocket; its key may come with the first message, as browsers have no other way. */
+  /**
+   * Accepts an upgrade to WebSocket. Its key may come with the first message: browsers cannot set a header.
+   */
   readonly socket: RequestHandler = (request, response, next) => {
-    // As long as there is a connection over which it can be said.
+    // Refused while HTTP is still spoken on the connection.
     if (this.#isClosing && mayBeTakenOver(request)) throw new ApiError("service_busy");
     const taken = takeOver(request, response);
     if (!taken) return next();
     response.statusCode = 400;
-    // Also of one that `ws` refuses by itself.
+    // Also for an upgrade that `ws` refuses by itself.
     taken.socket.once("close", () => response.emit("close"));
     this.#sockets.handleUpgrade(request, taken.socket, taken.head, (socket) => {
       response.statusCode = 101;
@@ -156,18 +162,18 @@ export class Transports {
     whenClosed(response, this.#places.take(request.identity));
     const party: Party = {
       ...this.#letIn(request),
-      // The library of the transport writes one event after the other, and keeps the rest out of sight.
+      // graphql-sse writes one event after the other, and keeps the rest where it cannot be measured.
       isReady: () => response.writableLength === 0,
       cut: () => response.destroy(),
     };
     this.#streams.add(response);
-    // What is written after the end, and to whoever has gone, is for nobody.
+    // Writes after the end, or after the caller has gone, may fail without consequence.
     response.on("error", () => undefined);
     response.once("close", () => this.#streams.delete(response));
     const handle = createHandler({
       onSubscribe: (_, asked) => {
         const prepared = this.#subscriptions.prepare(asked, party);
-        // It would be kept as long as the stream.
+        // The body would be kept in memory as long as the stream.
         request.body = undefined;
         return "schema" in prepared
           ? { ...prepared, contextValue: { party } }
@@ -180,7 +186,7 @@ export class Transports {
     });
   };
 
-  /** Ends all of them, and takes no more. */
+  /** Ends all subscriptions, and accepts no more. */
   close(): void {
     this.#isClosing = true;
     for (const socket of this.#sockets.clients) socket.close(GOING_AWAY, "going_away");
@@ -190,7 +196,7 @@ export class Transports {
   async #enter(request: Request, socket: WebSocket, authorization: unknown): Promise<Party> {
     if (typeof authorization === "string") request.headers.authorization = authorization;
     for (const guard of this.#guards.key) await this.#pass(guard, request);
-    // Who is gone by the time that it is known who they were leaves nothing behind that could be given back.
+    // If the socket was closed meanwhile, nothing would release what is taken below.
     if (socket.readyState !== socket.OPEN) throw new CallerGone();
     socket.once("close", this.#places.take(request.identity));
     this.#conversations.get(socket)!.enter(request.countAnother);
@@ -202,7 +208,7 @@ export class Transports {
     };
   }
 
-  /** Whoever subscribes to nothing is looked at by nobody else, and would keep a place for ever. */
+  /** Rechecks a connection's caller: one without a subscription would otherwise keep its place for ever. */
   #lookAgain(socket: WebSocket): void {
     const party = this.#parties.get(socket);
     party?.recheck().catch((error: unknown) => {
@@ -210,18 +216,18 @@ export class Transports {
     });
   }
 
-  /** Who came with a request, and whether they are still let in as whom they came. */
+  /** The caller of a request, and a check that they are still authorized in the same role. */
   #letIn(request: Request): Pick<Party, "identity" | "recheck"> {
     const { role } = request.identity;
     const recheck = async () => {
       await this.#pass(this.#guards.again, request);
-      // What is read for those in a role is not for another, and what has begun was not asked about in that one.
+      // Changes are read once per role, and what has already begun was authorized only for the old one.
       if (request.identity.role !== role) throw new ApiError("invalid_api_key", { message: OTHER_SCOPE });
     };
     return { identity: () => request.identity, recheck };
   }
 
-  /** What guards a request looks at it, and at an answer that nobody gets. */
+  /** Runs a guard with a dummy response, which nobody gets. */
   async #pass(guard: RequestHandler, request: Request): Promise<void> {
     const response = Object.setPrototypeOf(
       new ServerResponse(request),

@@ -9,13 +9,13 @@ import type { Repeatable } from "../repeatable.ts";
 declare global {
   namespace Grafast {
     interface Context {
-      /** Of a subscription alone. */
+      /** Only for subscriptions. */
       changes?: unknown;
-      /** Of a request with an Idempotency-Key. */
+      /** Only for requests with an Idempotency-Key. */
       repeatable?: Repeatable | undefined;
-      /** Counts the request as more than it is. */
+      /** Counts the request as several. */
       countAs?: ((requests: number) => Promise<void>) | undefined;
-      /** The same when that has turned out. */
+      /** The same, once the cost is known. */
       countAfterwards?: ((requests: number) => void) | undefined;
     }
   }

@@ -1,6 +1,6 @@
-// A request to which nothing could be answered, because what the service depends on is not there or has no room, or because it
-// asks for more than its caller has left, is answered as at every other door: 503 or 429, with Retry-After. Partial answers stay
-// 200, as GraphQL over HTTP has it.
+// A request of which nothing could be answered, because a dependency is unavailable or busy or the caller is
+// over its limit, gets the same status as at every other door: 503 or 429, with Retry-After. Partial answers
+// stay 200, as GraphQL over HTTP requires.
 import type { ExecutionResult } from "postgraphile/graphql";
 import { ERRORS } from "../errors.ts";
 import { currentRequest } from "../request-context.ts";
@@ -19,7 +19,7 @@ export const UnavailablePlugin: GraphileConfig.Plugin = {
         if (told.length === 0 || statusCode === undefined || result?.type !== "buffer") return result;
         const { data, errors } = JSON.parse(result.buffer.toString()) as ExecutionResult;
         if (Object.values(data ?? {}).some((value) => value !== null)) return result;
-        // Without data it is, by that convention, a request that failed and not a field.
+        // By that specification, an answer without data means that the request failed, not a field.
         const buffer = Buffer.from(JSON.stringify({ errors }));
         const headers = { ...result.headers, "content-length": String(buffer.length) };
         return { ...result, statusCode, headers, buffer };

@@ -10,13 +10,13 @@ import { OperationIds } from "./operation-ids.ts";
 /** What the library keeps with a connection. */
 export type Extra = { socket: WebSocket; request: Request };
 
-/** Whoever has not answered a ping by the next is gone. */
+/** A client that has not answered a ping by the next one is gone. */
 const PING_MS = 12_000;
 const PROTOCOL_ERROR = 1002;
 
 /**
- * Has what is said over a WebSocket answered, each operation under an id of its own, until it is closed.
- * @param pinged is told of each ping
+ * Answers the messages of a WebSocket until it is closed, each operation under a unique id.
+ * @param pinged called after each ping
  */
 export function serveWebSocket(
   server: Server<Extra>,
@@ -31,7 +31,7 @@ export function serveWebSocket(
   const closed = server.opened(
     {
       protocol: socket.protocol,
-      // What cannot be sent any more is for nobody.
+      // What can no longer be sent is dropped.
       send: (data) =>
         new Promise<void>((sent) => {
           const said = ids.said(data);
@@ -41,11 +41,11 @@ export function serveWebSocket(
       close: (code, reason) => socket.close(code, reason),
       onMessage: (hear) => {
         socket.on("message", (data) => {
-          // Whatever it is: what is thrown where the socket tells of it would end the process.
+          // An exception in a listener of the socket would end the process.
           try {
-            // What `ws` gives unless it is told otherwise.
+            // `ws` delivers Buffers by default.
             const message = ids.heard(parsed(data as Buffer));
-            // The library takes what has been parsed as well, and would keep a text as long as what it asks for goes on.
+            // The library also accepts parsed messages; it would keep a text as long as its operation.
             if (message !== undefined) hear(message as string).catch(failed);
           } catch (error) {
             failed(error);
@@ -71,7 +71,7 @@ export function serveWebSocket(
   });
 }
 
-/** The library takes a text for one that is still to be parsed. */
+/** Parses a message. A JSON string is refused, because the library would parse it again. */
 function parsed(data: Buffer): unknown {
   const message = parseJson(data, "The message");
   if (typeof message !== "string") return message;

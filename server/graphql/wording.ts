@@ -1,4 +1,4 @@
-// Gives every part of the schema a description that has none yet, and makes those that PostGraphile writes proper English.
+// Describes every part of the schema that has no description, and corrects the English of PostGraphile's own.
 import type { GraphQLEnumValueConfigMap } from "postgraphile/graphql";
 import { WORDS } from "./words.ts";
 

@@ -1,5 +1,6 @@
-// What the schema's names mean where nothing else says it: the tables' and functions' own comments do, records/ and
-// db/churches/columns.ts. A key is a type, a type and its field or value, or a name that means the same wherever it is.
+// Descriptions of the schema's names that have none elsewhere: in comments of tables and functions, in
+// records/ or in db/churches/columns.ts. A key is a type, a type with a field or value, or a name that means
+// the same everywhere.
 import { organizationRoles } from "../../db/catalog.ts";
 import { CHURCH_COLUMNS } from "../../db/churches/columns.ts";
 import { actingEmail } from "../rest/schemas.ts";
@@ -14,7 +15,7 @@ const claimIds = {
   claim: "The id of the claim to an organization, as REST calls it; an attestation of work has another.",
 };
 
-/** What the church search takes, in the words of REST. */
+/** The inputs of the church search, in the words of REST. */
 const churchInputs = Object.entries(churchQuery.shape).map(
   ([name, { description }]) =>
     [
