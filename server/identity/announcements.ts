@@ -9,13 +9,13 @@ import { DatabaseUnavailable } from "../postgres/unavailable.ts";
 
 const RETRY_MS = 500;
 const CONNECT_TIMEOUT_MS = 5_000;
-/** How often it is tried whether the connection is still there, and how long the answer may take. */
+/** How often it is checked that the connection is still there, and how long the answer may take. */
 const BEAT_MS = 1_000;
 const BEAT_PATIENCE_MS = 1_500;
 /** How long an announcement may take to arrive when the service starts. */
 const ARRIVAL_MS = 10_000;
 
-/** Announcements do not arrive, so that a revoked key would be taken for a valid one. */
+/** Announcements do not arrive, so that a revoked key would still be accepted. */
 export class NotAnnounced extends Error {
   override name = "NotAnnounced";
 }
@@ -36,14 +36,14 @@ export class Announcements {
   #retry: NodeJS.Timeout | undefined;
   #stopped = false;
 
-  /** @param url leads directly to PostgreSQL: a pooler in transaction mode loses announcements without a word */
+  /** @param url leads directly to PostgreSQL: a pooler in transaction mode silently loses announcements */
   constructor(url: string, listeners: Listeners) {
     this.#url = url;
     this.#listeners = listeners;
   }
 
   /**
-   * Starts listening, and makes sure that what is announced by way of the pool arrives.
+   * Starts listening, and makes sure that an announcement sent through the pool arrives.
    * @throws NotAnnounced when it does not
    */
   async start(connections: Connections): Promise<void> {
@@ -58,13 +58,13 @@ export class Announcements {
   }
 
   /**
-   * Makes sure that what is announced arrives while the connection asks nothing: a pooler passes an announcement on to whoever
-   * asks something just then, and would be believed by chance.
+   * Makes sure that announcements arrive while the connection is idle: a pooler passes them on to whichever
+   * client runs a query just then, which could pass this test by chance.
    */
   async #requireArrival(client: pg.Client, connections: Connections): Promise<void> {
     const nonce = randomUUID();
     const arrival = Promise.withResolvers<boolean>();
-    // The one that comes after it is asked again and again whether it is there.
+    // The connection after this one runs a query every second, so it could pass by chance.
     client.once("end", () => arrival.reject(new NotAnnounced("the connection for LISTEN was lost")));
     arrival.promise.catch(() => undefined);
     this.#arrived = (payload) => {
@@ -78,7 +78,7 @@ export class Announcements {
     if (!hasArrived) throw new NotAnnounced("what the database announces (NOTIFY) does not arrive");
   }
 
-  /** @param makeSure that announcements arrive, before anything else is asked of the connection */
+  /** @param makeSure checks that announcements arrive, before the connection is used for anything else */
   async #listen(makeSure?: (client: pg.Client) => Promise<void>): Promise<void> {
     const client = new pg.Client({
       ...{ connectionString: this.#url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS, keepAlive: true },
@@ -109,7 +109,7 @@ export class Announcements {
     void this.#watch(client, lost);
   }
 
-  /** A connection that was cut without a word looks like one on which nothing is announced. */
+  /** A connection that was cut silently looks like one on which nothing is announced. */
   async #watch(client: pg.Client, lost: () => void): Promise<void> {
     while (this.#client === client) {
       try {

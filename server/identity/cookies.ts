@@ -1,13 +1,13 @@
-// The cookies of signing in. Over https they have names that only this host can set, and only over https: what somebody on
-// the way plants under a plain name is not read there.
+// The cookies of signing in. Over https their names begin with __Host-, so that only this host can set them,
+// and only over https: a cookie that an attacker on the network plants under the plain name is not read.
 import type { CookieOptions, Request, Response } from "express";
 
-/** SESSION: who is signed in; BROWSER: which browser has begun to. */
+/** SESSION: who is signed in; BROWSER: which browser has begun to sign in. */
 export type CookieName = "engagement-session" | "engagement-sign-in";
 export const SESSION: CookieName = "engagement-session";
 export const BROWSER: CookieName = "engagement-sign-in";
 
-/** What the browser has sent under a name; undefined unless it is one of our secrets. */
+/** The value of a cookie; undefined unless it has the form of our secrets. */
 export function readCookie(request: Request, name: CookieName): string | undefined {
   const wanted = `${nameOf(request, name)}=`;
   const values = (request.headers.cookie ?? "")

@@ -1,9 +1,9 @@
-// Guards that ask other guards.
+// Guards that are made of other guards.
 import type { Request, RequestHandler, Response } from "express";
 
 /**
- * Has a guard look at a request, and resolves when it has let it pass.
- * @throws what it throws, or hands on as Express has it
+ * Runs a guard, and resolves when it has let the request pass.
+ * @throws what the guard throws, or passes on to `next`
  */
 export function pass(guard: RequestHandler, request: Request, response: Response): Promise<void> {
   return new Promise((passed, refused) => {
@@ -14,12 +14,12 @@ export function pass(guard: RequestHandler, request: Request, response: Response
   });
 }
 
-/** Has a guard look at those requests only of which is known whose they are. */
+/** Applies a guard only to requests whose caller is known. */
 export function ifKnown(guard: RequestHandler): RequestHandler {
   return (request, response, next) => ("identity" in request ? guard(request, response, next) : next());
 }
 
-/** Has a guard look at the others. */
+/** Applies a guard only to requests whose caller is not known. */
 export function ifNobody(guard: RequestHandler): RequestHandler {
   return (request, response, next) => ("identity" in request ? next() : guard(request, response, next));
 }

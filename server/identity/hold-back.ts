@@ -1,19 +1,22 @@
-// Refusals that wait. Thousands a second, each of them soon answered, would take the time of everybody else; so whoever goes
-// on after many of them waits for each further one.
+// Delayed refusals. Answering thousands a second at once would take the time of everybody else, so a caller
+// who goes on after many refusals waits for each further one.
 import type { RequestHandler } from "express";
 import { apiErrorFrom } from "../errors.ts";
 import { hungUp } from "../hang-up.ts";
 import { pass } from "./guards.ts";
 import { NetworkLimit, networkOf } from "./network.ts";
 
-/** In a minute. */
+/** Refusals in a minute that are not delayed. */
 export const REFUSED_AT_ONCE = 50;
 const HELD_MS = 500;
-/** Of one caller; of more than these each waits for twice as long, three times as long, and so on. */
+/**
+ * Delayed refusals of one caller at a time. Beyond this number each waits twice as long, beyond twice this
+ * number three times as long, and so on.
+ */
 const HELD_AT_A_TIME = 100;
 const LONGEST_MS = 10_000;
 
-/** Lets callers wait for their refusals. */
+/** Delays refusals. */
 export class HoldBack {
   readonly #held = new Map<string, number>();
   readonly #waiting = new Set<() => void>();
@@ -21,8 +24,8 @@ export class HoldBack {
   #isEnding = false;
 
   /**
-   * Waits before somebody is refused.
-   * @param gone aborted when nobody waits for it any more
+   * Waits before a caller is refused.
+   * @param gone aborted when the caller hangs up
    */
   async wait(caller: string, gone: AbortSignal): Promise<void> {
     if (this.#isEnding) return;
@@ -35,7 +38,7 @@ export class HoldBack {
         this.#waiting.delete(end);
         answer();
       };
-      // Who hangs up has its others wait as if it had stayed: to come back at once must not be quicker.
+      // A caller who hangs up still counts for the whole time: coming back at once must not be quicker.
       setTimeout(() => {
         this.#leave(caller);
         end();
@@ -46,7 +49,7 @@ export class HoldBack {
     });
   }
 
-  /** The same guard, whose refusals wait where a network has had many of them. */
+  /** The same guard, with its refusals delayed for a network that has had many of them. */
   slowly(guard: RequestHandler): RequestHandler {
     return async (request, response, next) => {
       try {
@@ -61,7 +64,7 @@ export class HoldBack {
     };
   }
 
-  /** Answers all that wait, and has nobody wait any more. */
+  /** Ends all delays, and adds no more. */
   end(): void {
     this.#isEnding = true;
     for (const answer of this.#waiting) answer();

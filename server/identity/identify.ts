@@ -11,7 +11,7 @@ import type { Sessions } from "./sessions.ts";
 import type { PersonTokens } from "./tokens.ts";
 import { addressOf, networkOf } from "./network.ts";
 
-/** Those who know who is calling. */
+/** What identifies callers. */
 export type Credentials = {
   keys: KeyRing;
   /** Undefined where no provider of tokens is configured. */
@@ -19,24 +19,26 @@ export type Credentials = {
   sessions: Pick<Sessions, "find">;
 };
 
-/** Those who know it again and again. */
+/** The same, for callers who are identified again and again. */
 export type LastingCredentials = Credentials & { sessions: Pick<Sessions, "findAgain"> };
 
-/** Where a credential may stand besides the Authorization header. */
+/** Where a credential may be given besides the Authorization header. */
 type Places = {
-  /** a key, and no token, as ?apiKey=, for clients that cannot set a header */
+  /** a key, but no token, as ?apiKey=, for clients that cannot set a header */
   inQuery?: boolean;
   /** the session of a page of this service */
   inCookie?: boolean;
 };
 
-/** Of a page, which is opened from anywhere and changes nothing but by a form of its own, the session and nothing else. */
+/**
+ * Pages take only the session: they are opened from anywhere, and change something only by their own forms.
+ */
 export type Credential = Places | "session of a page";
 
-/** The address of nobody, which stands for what is none: a key that is for certain networks is not for it. */
+/** Stands for an invalid address: a key that is for certain networks cannot be used from it. */
 const NOWHERE = "::";
 
-/** What a request is identified by. */
+/** The credential that a request is identified by. */
 export function credentialOf(
   request: Request,
   expected: Credential,
@@ -51,11 +53,11 @@ export function credentialOf(
   return typeof key === "string" ? { in: "query", text: key } : undefined;
 }
 
-/** A credential where it may stand, of which no more is known. */
+/** A credential in an accepted place, not checked yet. */
 type Claimed = Readonly<{ kind: "key" | "token" | "session"; text: string }>;
 
 /**
- * What a request is to be identified by. What is refused here is refused for the request, and not for what the credential is.
+ * The credential to identify a request by. A refusal here is about the request, not about the credential.
  * @throws ApiError 401 missing_api_key, invalid_api_key, invalid_token; 403 session_not_allowed
  */
 export function claimedBy(request: Request, expected: Credential): Claimed {
@@ -89,8 +91,8 @@ export function requireIdentity(credentials: Credentials, expected: Credential):
 }
 
 /**
- * Requires it once more, of who is told for hours over a connection that has been let in: thousands may be asked about at once,
- * many of them with the same credential.
+ * Identifies a caller again whose connection lasts for hours. Thousands may be checked at once, many of them
+ * with the same token, which is checked once then.
  */
 export function requireIdentityAgain({ keys, tokens, sessions }: LastingCredentials): RequestHandler {
   const underWay = new Map<string, Promise<Person>>();
@@ -107,7 +109,7 @@ export function requireIdentityAgain({ keys, tokens, sessions }: LastingCredenti
   return requireIdentity(again, { inCookie: true });
 }
 
-/** Whose a credential is. What comes of it is of the credential, and of the address that it is used from. */
+/** The caller of a credential. The result depends only on it, and on the address that it is used from. */
 export async function callerBy(
   { kind, text }: Claimed,
   { keys, tokens, sessions }: Credentials,

@@ -1,10 +1,10 @@
-// Who is calling, whatever says so. A key, a token of a person and their session are ways to say it; what the caller may do is for the
-// database to decide (db/rules/identity.sql), and what it may use up is counted by `id`.
+// Who is calling: with a key, a person's token or their session. The database decides what the caller may do
+// (db/rules/identity.sql), and limits count by `id` what the caller uses.
 import type { Key, Scope } from "./lookup.ts";
 
-/** A person, as an OpenID provider vouches for them, or their session does. */
+/** A person, for whom an OpenID provider or their session vouches. */
 export type Person = Readonly<{
-  /** Names the person in logs and limits, where their address has no business. */
+  /** Identifies the person in logs and limits, where their e-mail address must not be. */
   id: string;
   issuer: string;
   subject: string;
@@ -20,7 +20,7 @@ export type Caller = Readonly<{
   role: Scope | "api_person";
   ratePerMinute: number | null;
 }> &
-  // Exactly one of them: a key may name anybody who acts, and a person only themselves.
+  // Exactly one of them: a key may name any actor, a person only themselves.
   (Readonly<{ keyId: string; person?: undefined }> | Readonly<{ keyId?: undefined; person: Person }>);
 
 /** The caller of a request. */

@@ -1,4 +1,4 @@
-// Which key is calling. The database decides what it may do; here it is only looked up, and remembered for a moment.
+// Which key is calling. The database decides what it may do; here it is only looked up, and cached briefly.
 import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { ApiError } from "../errors.ts";
@@ -10,8 +10,8 @@ import { KeyUses } from "./uses.ts";
 
 const REMEMBERED_KEYS = 10_000;
 /**
- * How long a key is remembered, valid or unknown, in case an announcement is lost on a way that nobody sees: a
- * connection that was cut without a word, a pooler.
+ * How long a key is cached, valid or unknown, in case an announcement is lost unnoticed: by a connection that
+ * was cut silently, or by a pooler.
  */
 const REMEMBERED_MS = 5_000;
 
@@ -28,7 +28,7 @@ export class KeyRing {
   #changes = 0;
 
   /**
-   * @param parts.statements how many of its statements may run at a time
+   * @param parts.statements how many lookups may run at a time
    * @param parts.listenUrl leads directly to PostgreSQL
    */
   constructor(parts: { connections: Connections; statements: number; listenUrl: string }) {
@@ -50,8 +50,8 @@ export class KeyRing {
   }
 
   /**
-   * Starts listening for changed keys; whenever it cannot later on, every request asks the database.
-   * @throws NotAnnounced when it cannot now
+   * Starts listening for changed keys. Whenever that fails later on, every request queries the database.
+   * @throws NotAnnounced when it fails now
    */
   start(): Promise<void> {
     return this.#announcements.start(this.#connections);
@@ -82,7 +82,7 @@ export class KeyRing {
     if (known && (known.expiresAt === null || known.expiresAt > Date.now())) return known;
     const [wasListening, changes] = [this.#isListening, this.#changes];
     const key = await this.#lookup.find(hash, address);
-    // What changed while it was being looked up must not be remembered as it was before.
+    // A key that changed during the lookup must not be cached as it was before.
     if (wasListening && this.#isListening && changes === this.#changes) {
       if (key) this.#known.set(key.isForNetworks ? here : hash, key);
       else this.#unknown.set(hash, true);

@@ -1,5 +1,5 @@
-// Looking up who is calling. What is asked for while a statement is under way waits for the next, which takes all of it, so that
-// however many unknown keys are tried, or sessions have somebody told, they are few statements.
+// Lookups of callers, in batches. What is requested while a statement is under way waits for the next one,
+// which looks up all of it: many unknown keys, or sessions to check again, are few statements.
 import type { choices } from "../../db/catalog.ts";
 import type { Connections } from "../postgres/connections.ts";
 
@@ -40,7 +40,7 @@ export class Lookup<Q, A> {
   #running = 0;
 
   /**
-   * @param ask answers questions by their places
+   * @param ask answers questions by their index
    * @param statements how many may run at a time
    */
   constructor(ask: (questions: readonly Q[]) => Promise<ReadonlyMap<number, A>>, statements: number) {
@@ -48,7 +48,7 @@ export class Lookup<Q, A> {
     this.#statements = statements;
   }
 
-  /** Those who ask under the same name before it is looked up share the answer, which nobody has who asks later. */
+  /** Callers who ask for the same name before its statement has begun share the answer. */
   find(name: string, question: Q): Promise<A | undefined> {
     const asked = this.#asked.get(name) ?? { question, ...Promise.withResolvers<A | undefined>() };
     this.#asked.set(name, asked);

@@ -1,14 +1,19 @@
-// Where a caller is, as limits count it.
+// The network of a caller, as limits count it.
 import { isIP, isIPv6, SocketAddress } from "node:net";
 import type { Request, RequestHandler } from "express";
 import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 import { ApiError } from "../errors.ts";
 import { RESPONSE_HEADERS } from "../headers.ts";
 
-/** What some proxies pass on: an address in brackets, or with the port of the connection, of which everybody has as many as they like. */
+/**
+ * Some proxies put an address in brackets, or add the port, of which a client can use as many as it likes.
+ */
 const WITH_PORT = /^(?:(\d+(?:\.\d+){3})|\[([^\]]+)\])(?::\d+)?$/;
 
-/** The address of a caller, as TRUST_PROXY has it, in the one way of writing it; undefined of what is none, as a proxy may pass on. */
+/**
+ * The address of a caller according to TRUST_PROXY, in its one canonical form; undefined if a proxy has
+ * passed on something that is no address.
+ */
 export function addressOf({ ip = "" }: Pick<Request, "ip">): string | undefined {
   const [, v4, v6] = WITH_PORT.exec(ip) ?? [];
   const address = (v4 ?? v6 ?? ip).replace(/%.*/, "");
@@ -17,8 +22,8 @@ export function addressOf({ ip = "" }: Pick<Request, "ip">): string | undefined 
 }
 
 /**
- * The address of a caller; of an IPv6 address the network, of which one customer usually has all. What is no address is nobody's:
- * all such callers are in one network.
+ * The IPv4 address of a caller, or the IPv6 network, all of which one customer usually has. All callers
+ * without a valid address count as one network.
  */
 export function networkOf(request: Pick<Request, "ip">): string {
   const ip = addressOf(request) ?? "";
@@ -30,10 +35,10 @@ export function networkOf(request: Pick<Request, "ip">): string {
   return [...groups, ...Array<string>(zeros).fill("0"), ...rest].slice(0, 4).join(":");
 }
 
-/** As many as this of the networks that an IPv6 site has, which are 65,536, count as one. */
+/** The limit of an IPv6 site, which has 65,536 networks, as a multiple of that of one network. */
 const NETWORKS_OF_A_SITE = 16;
 
-/** Counts by network; what comes from all networks of one IPv6 site (/48) is counted as well. */
+/** Counts by network, and also by IPv6 site (/48), with all its networks. */
 export class NetworkLimit {
   readonly #networks: RateLimiterMemory;
   readonly #sites: RateLimiterMemory;
@@ -65,7 +70,7 @@ function siteOf(network: string): string | undefined {
   return groups.length === 4 && isIP(network) === 0 ? groups.slice(0, 3).join(":") : undefined;
 }
 
-/** A middleware that takes so many requests a minute from a network, in this process. */
+/** A middleware that accepts so many requests a minute from a network, in this process. */
 export function limitNetwork(perMinute: number): RequestHandler {
   const requests = new NetworkLimit(perMinute);
   return async (request, _response, next) => {
@@ -75,9 +80,9 @@ export function limitNetwork(perMinute: number): RequestHandler {
 }
 
 /**
- * What a limiter's refusal is to a caller.
- * @param what there were too many of
- * @throws ApiError 429 rate_limited, or what is no refusal
+ * Turns the refusal of a limiter into that of a request.
+ * @param what names what there were too many of
+ * @throws ApiError 429 rate_limited; any other error as it is
  */
 export function refuse(over: unknown, what: string): never {
   if (!(over instanceof RateLimiterRes)) throw over;

@@ -1,5 +1,6 @@
-// The public keys of an OpenID provider: found by discovery, fetched again by the clock and when a token names one that is
-// not known. Nothing that a token says is fetched, and nobody can make the service fetch more often than COOLDOWN_MS allows.
+// The public keys of an OpenID provider: found by discovery, and fetched again periodically and when a token
+// names an unknown one. No URL in a token is ever fetched, and nobody can make the service fetch more often
+// than COOLDOWN_MS allows.
 import { createLocalJWKSet, errors } from "jose";
 import type { FlattenedJWSInput, JWSHeaderParameters } from "jose";
 import type { Logger } from "pino";
@@ -8,14 +9,14 @@ import { isSafeProvider } from "../../config.ts";
 import { ApiError } from "../errors.ts";
 import { RESPONSE_HEADERS } from "../headers.ts";
 
-/** How long after a fetch there is no other, whatever came of it. */
+/** The least time between two fetches, whether they succeed or not. */
 const COOLDOWN_MS = 5_000;
 /** A key that the provider no longer has is forgotten after that long. */
 const REFRESH_MS = 600_000;
-/** Of each of the two fetches. */
+/** For each of the two fetches. */
 const PATIENCE_MS = 3_000;
 const LONGEST_ANSWER = 256 * 1024;
-/** Names of keys that are remembered not to be there, until the next fetch. */
+/** How many names of unknown keys are remembered until the next fetch. */
 const REMEMBERED_NAMES = 1_000;
 
 const configuration = z.object({ issuer: z.string(), jwks_uri: z.string() });
@@ -38,7 +39,7 @@ export class ProviderKeys {
     this.#logger = logger;
   }
 
-  /** Begins to fetch the keys, now and by the clock. A provider that is down is no reason not to start. */
+  /** Fetches the keys, now and periodically. A provider that is down does not prevent the start. */
   start(): void {
     const refresh = () => void this.#fetch().catch(() => undefined);
     this.#clock = setInterval(refresh, REFRESH_MS);
@@ -70,7 +71,7 @@ export class ProviderKeys {
   };
 
   /**
-   * Fetches the keys anew because one is missing.
+   * Fetches the keys again because one is missing.
    * @throws JWKSNoMatchingKey when the last answer, a moment ago, did not have it either; ApiError 503
    */
   async renew(header: JWSHeaderParameters): Promise<void> {
@@ -84,7 +85,7 @@ export class ProviderKeys {
     });
   }
 
-  /** Fetches the keys; those who ask meanwhile share the answer. */
+  /** Fetches the keys; concurrent callers share the answer. */
   #fetch(): Promise<void> {
     this.#fetching ??= this.#load()
       .catch((error: unknown) => {
@@ -119,7 +120,7 @@ function unavailable(seconds: number, cause?: unknown): ApiError {
   return new ApiError("identity_provider_unavailable", { headers, cause });
 }
 
-/** Follows nobody elsewhere, and reads no more than a provider has to say. */
+/** Follows no redirects, and reads no more than LONGEST_ANSWER. */
 async function fetchJson(url: string): Promise<unknown> {
   if (!isSafeProvider(url)) throw new Error(`${url} is neither https nor on this machine`);
   const response = await fetch(url, {

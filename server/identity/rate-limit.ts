@@ -1,5 +1,6 @@
-// The rate limit of a caller, a key or a person, which is one for all processes of a service. The database counts, but is not asked for each
-// request: a process takes a small part of the limit at a time and hands it out by itself.
+// The rate limit of a caller, a key or a person, shared by all processes of a service. The database counts,
+// but is not queried for each request: a process takes a small part of the limit at a time and hands it out
+// by itself.
 import { createHash } from "node:crypto";
 import type { RequestHandler, Response } from "express";
 import { LRUCache } from "lru-cache";
@@ -21,15 +22,15 @@ declare global {
   namespace Express {
     interface Request {
       /**
-       * Counts a request as more than it is, for the rate limit of its caller.
+       * Counts a request as several, for the rate limit of its caller.
        * @throws ApiError 429 rate_limited; 400 validation_failed for more than the limit itself
        */
       countAs: (requests: number) => Promise<void>;
-      /** Counts a request as more than it is once that has turned out, so that those which come next pay for it. */
+      /** Counts a request as several once its cost is known; later requests pay for it. */
       countAfterwards: (requests: number) => void;
       /**
-       * Counts what is asked later over the same connection, as if it had come with a request of its own.
-       * @param gone aborted when nobody waits for it any more
+       * Counts a later message over the same connection as a request of its own.
+       * @param gone aborted when nobody waits for the answer any more
        * @throws ApiError 429 rate_limited
        */
       countAnother: (gone: AbortSignal) => Promise<void>;
@@ -39,31 +40,34 @@ declare global {
 
 const WINDOW_SECONDS = 60;
 const WINDOW_MS = WINDOW_SECONDS * 1000;
-/** A window that lasts longer began by a clock that was ahead, and would keep its caller out until then. Clocks of servers may differ a little. */
+/**
+ * A window with more time left began by a clock that was ahead, and would lock its caller out until it ends.
+ * Servers' clocks may differ a little.
+ */
 const LONGEST_MS = 2 * WINDOW_MS;
 /**
- * The part of a limit that a process takes at a time: so much of it may lie unused in another process when one refuses.
- * All of them together never admit more than the limit.
+ * The part of a limit that a process takes at a time. This much may lie unused in another process when one
+ * refuses; all of them together never admit more than the limit.
  */
 const PORTION = 0.05;
 const REMEMBERED_KEYS = 10_000;
 /** How long the database may take; a process that has had no answer counts by itself for a while. */
 const PATIENCE_MS = 1_000;
 const ALONE_MS = 2_000;
-/** The library's own limit is not used, because each key may have another one. */
+/** The library's own limit is not used, because keys may have their own. */
 const UNLIMITED = 2 ** 31 - 1;
 
 /** What this process holds of the limit of a caller. */
 type Share = {
   limit: number;
   left: number;
-  /** of the limit, used up and not yet taken */
+  /** used, but not yet taken from the limit */
   owed: number;
-  /** of the limit, taken by all processes, when the database was last asked */
+  /** taken from the limit by all processes, when the database was last queried */
   taken: number;
   /** requests that this process has refused */
   refused: number;
-  /** on the clock of `performance.now()`, which nobody sets; 0 until the window is known to have begun */
+  /** by `performance.now()`, which nobody sets; 0 until the window is known to have begun */
   endsAt: number;
   asking: Promise<void> | undefined;
   /** the header field, which is the same for every request */
@@ -85,9 +89,9 @@ export class RateLimit {
 
   /**
    * @param perMinute for callers without a limit of their own, which keys can have
-   * @param pulse tells at once when the database is away
-   * @param databaseUrl a connection of its own, so that requests that are slow do not delay those that are counted
-   * @param holdBack has those wait who are refused again and again
+   * @param pulse reports at once when the database is down
+   * @param databaseUrl for connections of its own, so that slow requests do not delay the counting
+   * @param holdBack delays the refusals of callers who are refused again and again
    * @param patienceMs how long the database may take
    */
   constructor(
@@ -107,7 +111,7 @@ export class RateLimit {
       connectionTimeoutMillis: patienceMs,
     });
     this.#shared = new RateLimiterPostgres({
-      // Without the library's names for prepared statements, which not every pooler passes on.
+      // Without the library's names for prepared statements, which not every pooler supports.
       storeClient: {
         query: (statement: pg.QueryConfig) => this.#query(statement),
       },
@@ -143,7 +147,8 @@ export class RateLimit {
       const share = this.#owe(id, limit, requests);
       if (!response.headersSent) tell(response, share);
     };
-    // A connection may last for days: it is not bound to what a minute allows, nor to the limit with which it began.
+    // A connection may last for days: its messages are not limited to those of one minute in all, nor by the
+    // limit that applied when it began.
     request.countAnother = (gone) => take(1, gone);
     await request.countAs(1);
     next();
@@ -157,12 +162,12 @@ export class RateLimit {
     const client = await this.#pool.connect();
     const late = () => new Error(`no answer within ${this.#patienceMs} ms`);
     try {
-      // Not by the library's own timer, which a process that stood still would find to have run out before it reads the answer.
+      // Not the library's own timer: after a stall of the process, it would end before the answer is read.
       const result = await within(this.#patienceMs, client.query(text, values), late);
       client.release();
       return result;
     } catch (error) {
-      // It may never be answered.
+      // The query may never be answered.
       client.release(true);
       throw error;
     }
@@ -181,9 +186,9 @@ export class RateLimit {
     }
   }
 
-  /** Takes what is not there: of the limit that all processes share, as long as it lasts. */
+  /** Counts more than this process has: what is missing is taken from the shared limit, as far as it goes. */
   #owe(key: string, limit: number, requests: number): Share {
-    // Whose limit has been changed meanwhile has it of the new one.
+    // If the caller's limit has been changed meanwhile, the new one is charged.
     const share = this.#shares.get(key) ?? this.#shareOf(key, limit);
     endIfOver(share);
     const here = Math.min(share.left, requests);
@@ -200,7 +205,7 @@ export class RateLimit {
   #askOnce(key: string, share: Share, requests: number): Promise<void> {
     return (share.asking ??= this.#ask(key, share, requests).finally(() => {
       share.asking = undefined;
-      // More may have come since it was asked.
+      // More may be owed by now.
       this.#settle(key, share);
     }));
   }
@@ -220,11 +225,11 @@ export class RateLimit {
     const portion = owed + Math.max(requests - share.left, Math.ceil(share.limit * PORTION));
     const { consumedPoints, msBeforeNext } = await this.#consume(key, share, portion);
     const before = consumedPoints - portion;
-    // What is owed beyond the limit is not asked for again.
+    // What is owed beyond the limit is dropped.
     share.owed -= owed;
     share.left += Math.max(0, Math.min(portion, share.limit - before) - owed);
     share.taken = consumedPoints;
-    // A clock that was set back makes the window no longer.
+    // A clock that was set back must not make the window longer.
     share.endsAt = performance.now() + Math.min(msBeforeNext, WINDOW_MS);
   }
 
@@ -238,7 +243,7 @@ export class RateLimit {
           return this.#shared.consume(key, points);
         });
       } catch {
-        // Whatever it is, callers are better served by a limit that is less exact than by none, or by no answer.
+        // Whatever failed, callers are better served by a less exact limit than by none, or by no answer.
         this.#aloneUntil = performance.now() + ALONE_MS;
       }
     }
@@ -249,12 +254,12 @@ export class RateLimit {
   }
 }
 
-/** What is left of a window is not added to the next. */
+/** What is left of a window is not carried over to the next. */
 function endIfOver(share: Share): void {
   if (share.endsAt <= performance.now()) Object.assign(share, { left: 0, taken: 0, refused: 0, endsAt: 0 });
 }
 
-/** To wait would not help. */
+/** A 400, because waiting would not help. */
 function tooMany(counted: number, limit: number): ApiError {
   return new ApiError("validation_failed", {
     message: `This counts as ${counted} requests, and the caller may send ${limit} in a minute.`,
@@ -268,7 +273,7 @@ function tooMany(counted: number, limit: number): ApiError {
 function tell(response: Response, share: Share): number {
   const endsAt = share.endsAt || performance.now() + WINDOW_MS;
   const seconds = Math.max(1, Math.ceil((endsAt - performance.now()) / 1000));
-  // Where something that counts as several is refused, there may be enough for something smaller.
+  // When a request that counts as several is refused, enough may be left for a smaller one.
   const left = Math.max(0, share.left - share.owed + Math.max(0, share.limit - share.taken));
   response.setHeader(RESPONSE_HEADERS.rateLimitPolicy, share.policy);
   response.setHeader(RESPONSE_HEADERS.rateLimit, `"${share.limit}-in-1min"; r=${left}; t=${seconds}`);

@@ -1,22 +1,23 @@
-// Sessions and how they begin, as the server sees them: it makes the secrets and hands their hashes to the database, which
-// decides (db/rules/sessions.sql). Nothing is remembered here, so a session that is ended is over with the next request.
+// Sessions and how they begin, on the server's side: it makes the secrets and passes their hashes to the
+// database, which decides (db/rules/sessions.sql). Nothing is cached here, so a session that was ended is
+// over with the next request.
 import { createHash, randomBytes } from "node:crypto";
 import type { Connections } from "../postgres/connections.ts";
 import { currentRequest } from "../request-context.ts";
 import { Lookup } from "./lookup.ts";
 import type { Person } from "./identity.ts";
 
-/** What may be known of a browser that signs in. */
+/** What is known about a browser that signs in. */
 export type Browser = Readonly<{
-  /** the text of its cookie for signing in */
+  /** the value of its cookie for signing in */
   secret: string;
-  /** the session that it has, which ends with the new one */
+  /** the secret of its current session, which ends when the new one begins */
   session: string | undefined;
-  /** where it is, as limits count it */
+  /** its network, as limits count it */
   network: string;
 }>;
 
-/** What an application has claimed in somebody's name. */
+/** Claims that an application has made in a person's name. */
 type Stated = Readonly<{
   email: string;
   claims: readonly Readonly<{ claimId: string; orgName: string; createdAt: string }>[];
@@ -39,7 +40,7 @@ export class Sessions {
 
   /**
    * The person whose session it is; undefined when it is over.
-   * @param network whose share of the connections it takes, because nobody knows yet who it is
+   * @param network whose share of the connections it uses, since the caller is not known yet
    */
   async find(secret: string, network: string): Promise<Person | undefined> {
     const found = "app_private.find_session($1)";
@@ -47,14 +48,14 @@ export class Sessions {
     return person ?? undefined;
   }
 
-  /** The same of a session over which somebody is told for hours: together with all others of which that is asked. */
+  /** The same for a connection that lasts for hours, in one statement with other such lookups. */
   findAgain(secret: string): Promise<Person | undefined> {
     const hash = hashOf(secret);
     return this.#again.find(hash.toString("base64"), hash);
   }
 
   /**
-   * Has a link mailed.
+   * Has a link for signing in mailed.
    * @param link leads to the page that finishes it, with the secret in it
    * @throws what PostgreSQL raised: 400 validation_failed, 429 rate_limited
    */
@@ -68,8 +69,8 @@ export class Sessions {
   }
 
   /**
-   * Begins a session for whoever has the secret of a link.
-   * @returns the text of the session, and where they wanted to be; undefined when the link is no good
+   * Begins a session for a visitor who has the secret of a link.
+   * @returns the secret of the session, and the page to return to; undefined if the link is not valid
    */
   async followLink(
     secret: string,
@@ -84,7 +85,7 @@ export class Sessions {
     return returnTo === null ? undefined : { session, returnTo };
   }
 
-  /** Notes that a browser is sent to the provider. */
+  /** Records that a browser is sent to the provider. */
   async askProvider(state: string, { secret, network }: Browser, returnTo: string): Promise<void> {
     await this.#call(network, "app_private.ask_provider($1, $2, $3, $4)", [
       hashOf(state),
@@ -94,13 +95,15 @@ export class Sessions {
     ]);
   }
 
-  /** Where a browser wanted to be that comes back from the provider; undefined when it was not sent there. */
+  /**
+   * The page to return to when a browser comes back from the provider; undefined if it was not sent there.
+   */
   async backFromProvider(state: string, { secret, network }: Browser): Promise<string | undefined> {
     const taken = "(app_private.take_sign_in($1, $2, false)).return_to";
     return (await this.#call<string | null>(network, taken, [hashOf(state), hashOf(secret)])) ?? undefined;
   }
 
-  /** Begins a session for whom the provider vouches for; returns its text. */
+  /** Begins a session for a person for whom the provider vouches; returns its secret. */
   async begin({ email, issuer, subject }: Omit<Person, "id">, browser: Browser): Promise<string> {
     const session = newSecret();
     await this.#call(browser.network, "app_private.begin_session($1, $2, $3, $4, $5)", [
@@ -110,8 +113,9 @@ export class Sessions {
   }
 
   /**
-   * What waits in somebody's name on the word of an application.
-   * @param secret the text of their session, or of a link that was mailed to them; undefined when it is neither
+   * Claims that wait for a person's confirmation, because only an application has made them in their name;
+   * undefined if the secret is not valid.
+   * @param secret that of their session, or of a link that was mailed to them
    */
   async claimsToConfirm(secret: string, network: string): Promise<Stated | undefined> {
     const stated = await this.#call<Stated | null>(network, "app_private.claims_to_confirm($1)", [
@@ -120,7 +124,7 @@ export class Sessions {
     return stated ?? undefined;
   }
 
-  /** Confirms these of it, and returns what has become of each; undefined when the secret is no good. */
+  /** Confirms some of these claims, and returns the status of each; undefined if the secret is not valid. */
   async confirmClaims(
     secret: string,
     network: string,
@@ -136,8 +140,8 @@ export class Sessions {
   }
 
   /**
-   * @param everywhere all sessions of the same person too
-   * @returns whether that was done, which it is not for whoever's own is over
+   * @param everywhere whether to end all sessions of the same person too
+   * @returns false if all should be ended, but this session is over already
    */
   end(secret: string, network: string, everywhere: boolean): Promise<boolean> {
     return this.#call(network, "app_private.end_session($1, $2)", [hashOf(secret), everywhere]);
@@ -160,7 +164,7 @@ export class Sessions {
     const { rows } = await this.#connections.borrow({ caller: `sign-in ${network}` }, (connection) =>
       connection.run<{ answer: T }>({
         name: `session: ${expression}`,
-        // The name of the request is set before anything is done that a history remembers.
+        // The id of the request is set before anything is done that a history records.
         text: `select case when set_config('app.request_id', $${values.length + 1}, true) is not null then ${expression} end as answer`,
         values: [...values, currentRequest()?.id ?? ""],
       }),

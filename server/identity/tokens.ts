@@ -1,5 +1,5 @@
-// Tokens of persons: JSON Web Tokens that an OpenID provider has signed. Here it is checked that the token is genuine, for
-// this service, and of now; whom it makes the actor, and what they may do, the database decides.
+// Persons' tokens: JSON Web Tokens signed by an OpenID provider. This checks that a token is genuine, for
+// this service, and valid now; the database decides who its actor is, and what they may do.
 import { createHash } from "node:crypto";
 import { decodeJwt, decodeProtectedHeader, errors, jwtVerify } from "jose";
 import type { JWTPayload, JWTVerifyOptions, JWTVerifyResult } from "jose";
@@ -9,7 +9,7 @@ import { ApiError } from "../errors.ts";
 import type { Person } from "./identity.ts";
 import { ProviderKeys } from "./provider.ts";
 
-/** Those with a public key: whoever can check a token must not be able to make one. */
+/** Only those with a public key: a service that can check a token must not be able to make one. */
 const ALGORITHMS = [
   ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
   ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
@@ -17,15 +17,15 @@ const ALGORITHMS = [
 /** A provider signs other things too, such as logout tokens, which say nothing about who is calling. */
 const TYPES: readonly unknown[] = [undefined, "jwt", "at+jwt", "application/at+jwt"];
 const CLOCK_TOLERANCE_SECONDS = 10;
-/** Whatever it says itself: a token that got lost is not good for years. */
+/** Whatever the token says itself: a lost one is not valid for years. */
 const MAX_AGE = "24h";
 const LONGEST_TOKEN = 16_384;
 const LONGEST_NAME = 255;
 
-/** By issuer, the domains of the addresses that it is believed about; without them all. */
+/** By issuer, the domains of the e-mail addresses that it is trusted for; all of them if it is not listed. */
 export type Domains = NonNullable<Config["oidc"]>["domains"];
 
-/** Tells the person of a token. */
+/** Identifies the person of a token. */
 export class PersonTokens {
   readonly #audience: string;
   readonly #domains: Domains;
@@ -45,7 +45,9 @@ export class PersonTokens {
     for (const provider of this.#providers.values()) provider.stop();
   }
 
-  /** @throws ApiError 401 invalid_token; 503 identity_provider_unavailable when nobody can tell */
+  /**
+   * @throws ApiError 401 invalid_token; 503 identity_provider_unavailable when the provider cannot be asked
+   */
   async identify(token: string): Promise<Person> {
     const issuer = this.#claimedIssuer(token);
     const provider = this.#providers.get(issuer);
@@ -66,7 +68,9 @@ export class PersonTokens {
     }
   }
 
-  /** What the token says before anybody has looked at its signature: good only to choose whom to ask about it. */
+  /**
+   * The issuer that the token claims, before its signature is verified: good only for choosing the provider.
+   */
   #claimedIssuer(token: string): string {
     if (token.length > LONGEST_TOKEN)
       throw invalid(`This token is longer than ${LONGEST_TOKEN.toLocaleString("en")} characters.`);
@@ -90,7 +94,7 @@ async function verify(
     return await jwtVerify(token, provider.find, options);
   } catch (error) {
     const header = decodeProtectedHeader(token);
-    // A provider with a single key need not name it, so that a new one looks like a wrong signature.
+    // A provider with a single key need not name it, so a new key looks like a wrong signature.
     if (!(error instanceof errors.JWSSignatureVerificationFailed) || header.kid !== undefined) throw error;
     await provider.renew(header);
     return jwtVerify(token, provider.find, options);
@@ -127,8 +131,8 @@ export function personOf(
 }
 
 /**
- * A token that is for several must say which of the provider's clients it was issued to, in the words of OpenID Connect or of
- * RFC 9068: otherwise it may be a list of everybody, of whom each could pass it on as its own.
+ * A token for several audiences must say which of the provider's clients it was issued to, in the words of
+ * OpenID Connect or of RFC 9068: otherwise any of the audiences could pass it on as its own.
  */
 function requireOneClient({ aud, azp, client_id: clientId }: JWTPayload): void {
   const isForSeveral = Array.isArray(aud) && aud.length > 1;

@@ -1,17 +1,18 @@
-// How much of what a caller asked for may wait in memory for it to be read: many callers who do not read their answers, or a
-// few who read slowly, would otherwise fill it.
+// Limits how much of a caller's answers may wait in memory to be read: many callers who do not read their
+// answers, or a few who read slowly, would otherwise fill it.
 import type { RequestHandler, Response } from "express";
 import { ApiError } from "../errors.ts";
 import { whenClosed } from "../hang-up.ts";
 import { RESPONSE_HEADERS } from "../headers.ts";
 
-// What the system's own buffers for a connection take. An answer to a change is shorter: it must not be refused once the
-// change is made.
+// What the system's own buffers for a connection take. Answers to changes are shorter: they must not be
+// refused once the change is made.
 const SHORT_BYTES = 65_536;
 
 /**
- * A middleware that refuses requests of a caller with more than so many bytes of answers still to be read: when they come,
- * and again when a long answer to them is there, because a hundred of them may have come before any was answered.
+ * A middleware that refuses requests of a caller with more than `maxBytes` of unread answers: when they
+ * arrive, and again when a long answer to them is ready, because a hundred may have arrived before any was
+ * answered.
  */
 export function limitUndelivered(maxBytes: number): RequestHandler {
   const open = new Map<string, Set<Response>>();
@@ -40,7 +41,7 @@ function undelivered(answers: Iterable<Response>): number {
 
 const unwritten = new WeakMap<Response, number>();
 
-/** Tells how many bytes of an answer that has begun are still to be written, which wait in memory like those that are. */
+/** Records how many bytes of a begun answer are still to be written, which also wait in memory. */
 export function noteUnwritten(response: Response, bytes: number): void {
   unwritten.set(response, bytes);
 }
@@ -53,25 +54,25 @@ function unread(): ApiError {
   });
 }
 
-/** By the answer, what refuses to begin it. */
+/** By response, the check that may refuse to begin the answer. */
 const checks = new WeakMap<Response, () => void>();
 
 /**
- * Whether an answer of so many bytes may be begun.
+ * Checks whether an answer of so many bytes may be begun.
  * @throws ApiError service_busy
  */
 export function requireRoom(response: Response, bytes: number): void {
   if (bytes > SHORT_BYTES) checks.get(response)?.();
 }
 
-/** Checks before an answer is sent at once, whichever door gives it; what that throws is answered instead. */
+/** Runs a check before an answer is sent at once, whichever door gives it; a refusal is answered instead. */
 function beforeAnswer(response: Response, check: () => void): void {
   const before = new Set(response.getHeaderNames());
   checks.set(response, () => {
     try {
       check();
     } catch (error) {
-      // They are about the answer that is not given.
+      // Those headers are about the answer that is not given.
       for (const name of response.getHeaderNames()) if (!before.has(name)) response.removeHeader(name);
       throw error;
     }

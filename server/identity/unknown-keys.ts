@@ -1,4 +1,5 @@
-// How often an address may come with a key, a token or a session that nobody knows: looking one up costs a query, and guessing should be slow.
+// Limits how often an address may come with an unknown key, token or session: looking one up costs a query,
+// and guessing should be slow.
 import { createHash } from "node:crypto";
 import type { Request, RequestHandler } from "express";
 import { LRUCache } from "lru-cache";
@@ -14,20 +15,20 @@ import { keepKnowing } from "./still-known.ts";
 const REMEMBERED_KEYS = 10_000;
 
 /**
- * Makes middlewares that identify the caller of a request. An address that has come with too many unknown keys gets
- * 429 for every key that has not been valid here before; others behind the same address go on.
- * @param perMinute unknown keys of an address, in this process: it is not worth asking the database
+ * Makes middlewares that identify the caller of a request. An address that has come with too many unknown
+ * keys gets 429 for every key that has not been valid here before; known ones still work there.
+ * @param perMinute unknown keys of an address, in this process: it is not worth querying the database
  */
 export function limitUnknownKeys(
   perMinute: number,
   credentials: Credentials,
 ): (expected: Credential) => RequestHandler {
   const unknown = new NetworkLimit(perMinute);
-  // Only that they were valid when last used: whether they still are is for the one who identifies to say.
+  // Credentials that were valid when last used; identifying them decides whether they still are.
   const proven = new LRUCache<string, true>({ max: REMEMBERED_KEYS });
 
-  // A key that comes many times at once, as when a process has just started, counts as one; from another address it may be
-  // answered differently.
+  // A key that comes many times at once, as when a process has just started, counts as one; from another
+  // address the answer may differ.
   const checking = new Map<string, Promise<unknown>>();
 
   async function check(name: string, request: Request, identify: () => Promise<Caller>): Promise<Caller> {
@@ -46,7 +47,7 @@ export function limitUnknownKeys(
 
   async function find(name: string, request: Request, identify: () => Promise<Caller>): Promise<Caller> {
     const here = `${name} ${addressOf(request)}`;
-    // What comes of it is for all of them, a failure too: one after the other they would wait for as many time limits.
+    // All of them share the result, also a failure: one after the other they would wait for as many timeouts.
     await checking.get(here)?.catch(async (error: unknown) => {
       if (isUnknown(error)) await unknown.consume(request).catch(tooMany);
       throw error;
@@ -63,7 +64,8 @@ export function limitUnknownKeys(
   }
 
   return (expected) => async (request, response, next) => {
-    // Where it stands, and what page sends it, is the request's alone: for that it is refused by itself, and is no guess.
+    // A refusal for where the credential is, or which page sent it, is about the request, and no guess to
+    // count.
     const claimed = claimedBy(request, expected);
     const gone = hungUp(response);
     const name = `${claimed.kind} ${createHash("sha256").update(claimed.text).digest("base64")}`;
@@ -78,7 +80,7 @@ function isUnknown(error: unknown): boolean {
   return error instanceof ApiError && error.statusCode === 401;
 }
 
-/** Lets a request pass whose credential is missing or no good, as nobody's. */
+/** Lets a request whose credential is missing or invalid pass without an identity. */
 export function orNobody(identify: RequestHandler): RequestHandler {
   return async (request, response, next) => {
     try {

@@ -1,14 +1,16 @@
-// When keys are used: noted in the database for `keys list`, by the minute, and not by the request.
+// When keys are used: recorded in the database for `keys list`, by the minute, and not by the request.
 import { LRUCache } from "lru-cache";
 import type { Connections } from "../postgres/connections.ts";
 
 const NOTED_KEYS = 10_000;
-/** How long a process says nothing more of a key; what all processes say together the database keeps to a minute. */
+/**
+ * How long a process does not report a key again; the database keeps one report a minute of all processes.
+ */
 const SILENCE_MS = 60_000;
-/** How long what there is to say is gathered into one statement. */
+/** How long reports are gathered into one statement. */
 const GATHER_MS = 1_000;
 
-/** Tells the database which keys are used. */
+/** Reports to the database which keys are used. */
 export class KeyUses {
   readonly #connections: Connections;
   readonly #noted = new LRUCache<string, true>({ max: NOTED_KEYS, ttl: SILENCE_MS });
@@ -19,7 +21,7 @@ export class KeyUses {
     this.#connections = connections;
   }
 
-  /** Notes that a key is being used; costs nothing that a request would wait for. */
+  /** Notes that a key is being used, without delaying the request. */
   note(keyId: string): void {
     if (this.#noted.has(keyId)) return;
     this.#noted.set(keyId, true);
@@ -27,7 +29,7 @@ export class KeyUses {
     this.#timer ??= setTimeout(() => void this.#tell(), GATHER_MS).unref();
   }
 
-  /** Tells what is left to tell. */
+  /** Reports what is still gathered. */
   async stop(): Promise<void> {
     clearTimeout(this.#timer);
     await this.#tell();
@@ -43,7 +45,7 @@ export class KeyUses {
         connection.run({ text: "select app_private.note_key_uses($1)", values: [keyIds] }),
       );
     } catch {
-      // The database is away, which others report; the next use is news again.
+      // The database is down, which is reported elsewhere; the next use is reported again.
       for (const keyId of keyIds) this.#noted.delete(keyId);
     }
   }
