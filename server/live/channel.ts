@@ -1,11 +1,11 @@
-// The feed of changes as it goes on: read once for all who may see the same of it, and handed to each of them.
+// The live end of the feed of changes: read once for all subscribers who may see the same of it.
 import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { apiErrorFrom } from "../errors.ts";
 import type { ApiError } from "../errors.ts";
 import type { Inbox } from "./inbox.ts";
 
-/** A change as the database tells of it (app_private.shown_change). */
+/** A change as the database returns it (app_private.shown_change). */
 export type Change = Readonly<{
   cursor: string;
   kind: string;
@@ -20,35 +20,35 @@ export type Change = Readonly<{
 }>;
 export type Page = Readonly<{ changes: readonly Change[]; next: string; hasMore: boolean }>;
 
-/** A connection over which somebody is told. */
+/** A connection over which changes are sent. */
 export type Listener = Readonly<{
-  /** @throws ApiError when whoever called is not let in any more */
+  /** @throws ApiError when the caller is no longer authorized */
   recheck: () => Promise<unknown>;
-  /** ends all that goes over the connection */
+  /** ends all subscriptions of the connection */
   cut: (error: unknown) => void;
 }>;
 
-/** One subscription of those that go over a connection. */
+/** One of the subscriptions of a connection. */
 export type Subscriber = Readonly<{
   inbox: Inbox<Change>;
   wants: (change: Change) => boolean;
   listener: Listener;
 }>;
 
-/** Out of the request that happens to come first: what is read for all is done in nobody's name. */
+/** Runs outside of the request that happens to come first: what is read for all must not carry its id. */
 const forAll = AsyncLocalStorage.snapshot();
 
-/** How often it is looked whether the caller may still be told, where there is nothing to tell. */
+/** How often it is checked that callers are still authorized, if there are no changes. */
 const RECHECK_MS = 5_000;
-/** How long a database that does not answer is left alone. */
+/** How long to wait before reading again if the database does not answer. */
 const RETRY_MS = 1_000;
 
-/** A place in the feed, by which cursors are compared. */
+/** The position of a cursor in the feed, for comparison. */
 export function placeOf(cursor: string): number {
   return Number(cursor.split("-", 1)[0]);
 }
 
-/** Reads on from where it is, as long as it has subscribers. */
+/** Polls the feed as long as it has subscribers. */
 export class Channel {
   readonly #read: (after: string) => Promise<Page>;
   readonly #tickMs: number;
@@ -59,8 +59,8 @@ export class Channel {
 
   /**
    * @param parts.read the next page after a cursor
-   * @param parts.tickMs how often it is looked for changes
-   * @param parts.maxBytes that may wait to be read by a subscriber
+   * @param parts.tickMs how often to look for changes
+   * @param parts.maxBytes bytes that may wait to be read by a subscriber
    */
   constructor(parts: {
     read: (after: string) => Promise<Page>;
@@ -79,7 +79,7 @@ export class Channel {
   }
 
   /**
-   * Adds a subscriber. When this returns, everything after what can be read now is handed to it.
+   * Adds a subscriber. Once this resolves, it will be handed everything after what can be read now.
    * @throws what reading the feed threw
    */
   async join(subscriber: Subscriber): Promise<void> {
@@ -131,8 +131,9 @@ export class Channel {
   }
 
   /**
-   * Asks once for each connection, however many subscriptions go over it.
-   * @returns what each waits for before it is told what has just been read: nobody for what is found out about others
+   * Checks each connection once, however many subscriptions it has.
+   * @returns the check that each connection waits for before it gets what was read; none waits for those of
+   * others
    */
   #recheck(): Map<Listener, Promise<void>> {
     const letIn = new Map<Listener, Promise<void>>();
@@ -154,7 +155,7 @@ export class Channel {
     }
   }
 
-  /** Those who have not read what came with the pages before. */
+  /** Cuts subscribers who have not read earlier pages. */
   #cutSlow(): void {
     for (const subscriber of this.#subscribers) {
       if (subscriber.inbox.bytes <= this.#maxBytes) continue;

@@ -1,7 +1,7 @@
-// Subscriptions to the feed of changes: from a cursor on, without a gap, as long as the caller may be told.
+// Subscriptions to the feed of changes: from a cursor on, without a gap, as long as the caller is authorized.
 //
-// The feed in the database is the truth. It is looked into ten times a second while anybody waits: to be notified would
-// have all writers queue up (docs/decisions.md).
+// The feed in the database is the truth. It is polled ten times a second while anybody is subscribed:
+// notifications would make all writers queue up (docs/decisions.md).
 import type { Database } from "../database.ts";
 import { ApiError } from "../errors.ts";
 import type { Identity } from "../identity/identity.ts";
@@ -12,38 +12,40 @@ import { Inbox } from "./inbox.ts";
 import { readChanges } from "./pages.ts";
 import { Places } from "./places.ts";
 
-/** What somebody wants to be told of. */
+/** The changes that a subscriber wants. */
 export type Topic = Readonly<{
   orgUri?: string | null;
   needId?: string | null;
-  /** Instead of records: the organization claims that one reviews, and as whom. */
+  /** Instead of records: the organization claims that a reviewer decides, and who the reviewer is. */
   claims?: Readonly<{ adminEmail?: string | null }>;
   after?: string | null;
 }>;
 
-/** Who is told, over which connection. */
+/** A subscriber and its connection. */
 export type Party = Listener &
   Readonly<{
     identity: () => Identity;
-    /** whether what was written to the connection has been taken from it, but for a little */
+    /** whether the client has read nearly all that was written to the connection */
     isReady: () => boolean;
   }>;
 
 const TICK_MS = 100;
-/** Each of these is read for one reviewer alone. */
+/** Less often, because claims are read for each reviewer separately. */
 const CLAIMS_TICK_MS = 1_000;
 const PAGE = 50;
 const LONGER_PAGE = 200;
 
 /**
- * How many pages of what was before may wait to be told, each of fifty records of any length. They are no requests, whose callers may be
- * too many or slow: whoever waits does so in order.
+ * How many pages of earlier changes may be held until they are sent, each of fifty records of any length.
+ * They are not subject to the limits for slow or too many requests: they only wait in order.
  */
 const PAGES = {
   ...{ slots: 100, perCaller: 5, slowMs: 1e9 },
   ...{ patienceMs: 60_000, queuePerCaller: 1_000, queue: 10_000 },
 };
-/** How long who catches up may take nothing: others of the same caller wait for that. */
+/**
+ * How long a subscriber that is catching up may read nothing: others of the same caller wait for its place.
+ */
 const STUCK_MS = 30_000;
 
 /** Of one caller, in one process. */
@@ -67,8 +69,9 @@ export class LiveFeed {
 
   /**
    * The changes, as they come.
-   * @param ended ends it
-   * @throws ApiError rate_limited, validation_failed, changes_expired, ServiceBusy, CallerGone, and what reading throws
+   * @param ended ends the subscription
+   * @throws ApiError rate_limited, validation_failed, changes_expired, ServiceBusy, CallerGone, and what
+   * reading throws
    */
   async *changes(topic: Topic, party: Party, ended: AbortSignal): AsyncGenerator<Change, void, undefined> {
     const giveBack = this.#places.take(party.identity());
@@ -79,11 +82,11 @@ export class LiveFeed {
     let channel: Channel | undefined;
     const subscriber: Subscriber = { inbox, wants: wantedBy(topic), listener: party };
     try {
-      // A connection may have come hours ago.
+      // The connection may be hours old.
       await party.recheck();
       // With nothing in between, or of those who come at the same time each would have a channel.
       channel = this.#channelOf(topic, party);
-      // First what is told from now on, then what was until now: nothing falls between them.
+      // Joins the live changes first, then reads the earlier ones: nothing falls between them.
       await channel.join(subscriber);
       let after = topic.after ?? "now";
       for (let hasMore = true; hasMore && !inbox.isClosed;) {
@@ -105,7 +108,7 @@ export class LiveFeed {
     }
   }
 
-  /** Those who may see the same have one; of claims each reviewer has their own. */
+  /** Subscribers who may see the same share a channel; for claims, each reviewer has their own. */
   #channelOf({ claims }: Topic, party: Party): Channel {
     const identity = party.identity();
     const name = claims
@@ -115,7 +118,7 @@ export class LiveFeed {
     if (known && (known.subscribers.size > 0 || !claims)) return known;
     for (const [other, { subscribers }] of this.#channels)
       if (subscribers.size === 0) this.#channels.delete(other);
-    // Records are read in the role alone: no other caller's bounds or person are in it.
+    // Records are read with the role alone, and not as a caller with its own limits or person.
     const reader: Identity = claims ? identity : { ...SERVICE, role: identity.role };
     const channel = new Channel({
       read: (after) => this.#read(claims ? { claims } : {}, reader, after, LONGER_PAGE),
@@ -128,8 +131,9 @@ export class LiveFeed {
   }
 
   /**
-   * One after the other for each caller, since a thousand may come back at once; those who wait for the same have it together.
-   * Nobody joins a reading that has begun, which may end before what they are told by the channel.
+   * Reads one page after the other for each caller, since a thousand subscriptions may come back at once;
+   * those that wait for the same page share it. None joins a read that has begun, which may end before the
+   * changes that their channel hands out.
    */
   #readInTurn(topic: Topic, identity: Identity, after: string): Promise<Page> {
     const { orgUri, needId, claims } = topic;
@@ -184,12 +188,14 @@ const SERVICE = {
   person: undefined,
 } as unknown as Identity;
 
-/** Who sees the same: a provider may give the same person another address, which is who they are here. */
+/**
+ * Who sees the same: a provider may give the same person another e-mail address, which identifies them here.
+ */
 function whoIs({ id, person }: Identity): unknown[] {
   return [id, person?.email.toLowerCase()];
 }
 
-/** Whose request it was may have been answered by now. */
+/** Without the signal of the request, which may be over by now. */
 function withoutGone(identity: Identity): Identity {
   return { ...identity, gone: undefined };
 }

@@ -1,24 +1,24 @@
-// What waits to be read by one subscriber, in order.
-/** A queue that one reads from as things come, until it is closed. */
+// What waits for one subscriber to read it, in order.
+/** A queue with one reader, who waits for items until it is closed. */
 export class Inbox<T> {
   readonly #waiting: { item: T; bytes: number; until: Promise<void> | undefined }[] = [];
   #bytes = 0;
   #isClosed = false;
   #wake: (() => void) | undefined;
 
-  /** That wait to be read. */
+  /** Bytes that wait to be read. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** @param until what it is not to be read before */
+  /** @param until the item is not read before this resolves */
   put(item: T, bytes: number, until?: Promise<void>): void {
     this.#waiting.push({ item, bytes, until });
     this.#bytes += bytes;
     this.#wake?.();
   }
 
-  /** Ends the reading; what waits is dropped. */
+  /** Ends the reading, and drops what waits. */
   close(): void {
     this.#isClosed = true;
     this.#waiting.length = 0;

@@ -1,4 +1,4 @@
-// Pages of the feeds of changes, as the database tells them.
+// Reads pages of the feeds of changes from the database.
 import type { Database } from "../database.ts";
 import type { Identity } from "../identity/identity.ts";
 
@@ -11,8 +11,8 @@ const STATEMENTS: Readonly<Record<FeedName, string>> = {
 };
 
 /**
- * Reads a page, after what has been committed until now got its place: in a transaction of its own, since others wait for their
- * places until it ends, and a page takes a while.
+ * Reads a page, after giving positions to the changes that have been committed until now. That has a
+ * transaction of its own: others who give positions wait for its end, and a page takes a while.
  * @returns the JSON of the page
  */
 export async function readChanges(

@@ -1,9 +1,9 @@
-// How many of something each caller has, in this process.
+// Limits how many of something, such as connections, each caller has in this process.
 import { ApiError } from "../errors.ts";
 import { RESPONSE_HEADERS } from "../headers.ts";
 import type { Caller } from "../identity/identity.ts";
 
-/** How many a key may have, behind which there may be many, and how many a person. */
+/** How many a key may have, which many people may share, and how many a person. */
 export type MostPlaces = Readonly<{ ofKey: number; ofPerson: number }>;
 
 export class Places {
@@ -11,14 +11,14 @@ export class Places {
   readonly #what: string;
   readonly #taken = new Map<string, number>();
 
-  /** @param what they are, in words */
+  /** @param what names them in refusals */
   constructor(most: MostPlaces, what: string) {
     this.#most = most;
     this.#what = what;
   }
 
   /**
-   * Takes one; call what it returns once to give it back.
+   * Takes one. The returned function gives it back; call it once.
    * @throws ApiError rate_limited
    */
   take({ id, keyId }: Pick<Caller, "id" | "keyId">): () => void {

@@ -13,7 +13,7 @@ import type { Piece } from "../rest/answer.ts";
 
 export const CHURCH_TOOL = "churches_search_v1";
 
-/** Runs a checked search, and says what stands for its page. */
+/** Runs a checked search, and returns a placeholder for its page. */
 export type Search = (query: Record<string, unknown>) => Promise<string>;
 
 const TITLE = "Search churches";
@@ -106,10 +106,10 @@ function pageResult(standIn: string): CallToolResult {
   return { content: [{ type: "text", text: standIn }], structuredContent: { [standIn]: true } };
 }
 
-/** A page in both of the forms in which a reply has it: as it is, and as what stands between the quotes of a string in JSON. */
+/** A page in both forms that a reply contains: as JSON, and escaped for a string in JSON. */
 export type Page = { content: readonly Uint8Array[]; quoted: readonly Uint8Array[]; bytes: number };
 
-/** Reads a page of JSON text, each piece in its turn: whoever came meanwhile is next. */
+/** Reads a page of JSON text; other requests are handled after each piece. */
 export async function readPage(pieces: AsyncIterable<string>): Promise<Page> {
   const content: Buffer[] = [];
   const quoted: Buffer[] = [];
@@ -122,8 +122,8 @@ export async function readPage(pieces: AsyncIterable<string>): Promise<Page> {
 }
 
 /**
- * Puts a page into a reply in the place of what stands for it, as text and as structured content: the SDK would read and
- * write every value of it several times over.
+ * Puts a page into a reply in place of its placeholder, as text and as structured content: the SDK would
+ * parse and serialize every value of it several times.
  */
 export function withPage(reply: string, standIn: string, { content, quoted }: Page): Piece[] {
   const asText = JSON.stringify(standIn);
@@ -138,8 +138,8 @@ export function withPage(reply: string, standIn: string, { content, quoted }: Pa
 }
 
 /**
- * A refusal with what a program needs to know of it; its text is for a model, which sees no headers. By the tool rather than an
- * error of the protocol: models are shown the former and seldom the latter.
+ * A refusal, with details for programs; its text is for a model, which sees no headers. It is a result of the
+ * tool and not an error of the protocol, which clients seldom show to models.
  */
 function failure({ code, message, statusCode, headers }: ApiError): CallToolResult {
   const retryAfter = headers[RESPONSE_HEADERS.retryAfter];

@@ -33,16 +33,17 @@ export type McpDependencies = {
   logger: Logger;
   /** Origins of pages that may call, or * for any. */
   corsOrigins: readonly string[];
-  /** of one answer, which may be to a batch */
+  /** limit for one answer, which may be to a batch */
   answerMaxBytes: number;
 };
 
-/** A page is in an answer as it is, and as a string, in which each of its characters may be escaped. */
+/** An answer contains a page twice: as JSON, and as a string in which each character may be escaped. */
 const COPIES = 3;
 
 /**
- * Of batches: what a batch holds while it is made is as long as an answer may be, and a caller can send as many of them at the
- * same time as its limit of requests allows. Callers do not share these turns, as they do not share those for long pages.
+ * Turns of batches: while it is being made, the answer to a batch takes as much memory as an answer may, and
+ * a caller can send as many at once as its rate limit allows. As with long pages, there are enough turns that
+ * callers do not compete for them.
  */
 const TURNS = { slots: 100, perCaller: 2, slowMs: 1_000, patienceMs: 30_000, queuePerCaller: 20, queue: 500 };
 
@@ -53,7 +54,7 @@ type BatchCaller = Caller &
     takeTurn: () => Promise<void>;
   };
 
-/** The tool endpoint as a door of the application; its key may stand in the query. */
+/** The tool endpoint as a door of the application; its key may be given in the query. */
 export function mcpDoor({ churchPages, logger, corsOrigins, answerMaxBytes }: McpDependencies): Door {
   const readBytes = reading(express.raw({ limit: BODY_LIMIT, type: () => true }));
   const allowed = (path: string) => (path === MCP_PATH ? METHODS : undefined);
@@ -81,7 +82,7 @@ export function mcpDoor({ churchPages, logger, corsOrigins, answerMaxBytes }: Mc
           const retryAfter = told.headers[RESPONSE_HEADERS.retryAfter];
           currentRequest()?.errors.add(told.code);
           if (retryAfter !== undefined) currentRequest()?.retryAfter(Number(retryAfter));
-          // That a caller has gone is nobody's fault.
+          // A caller who hangs up is not a failure of the service.
           if (!(told.cause instanceof CallerGone))
             logger[levelOf(told)]({ err: error, route: MCP_PATH }, "a tool call failed");
         },
@@ -114,7 +115,7 @@ async function answerBatch(messages: unknown[], caller: BatchCaller): Promise<Pa
     const message = `A batch must have 1 to ${LONGEST_BATCH} messages.`;
     return rpcError(null, RPC.invalidRequest, message, { status: 400 });
   }
-  // The request has been counted as one of them.
+  // The request itself has already been counted as one.
   await caller.countAs(messages.length - 1);
   await caller.takeTurn();
   const answers: Piece[] = [];
@@ -122,7 +123,7 @@ async function answerBatch(messages: unknown[], caller: BatchCaller): Promise<Pa
     const { body } = await answerMessage(message, caller, true);
     if (caller.gone?.aborted) throw new CallerGone();
     if (body !== undefined) answers.push(answers.length === 0 ? "[" : ",", ...[body].flat());
-    // A long answer has kept everybody waiting; whoever came meanwhile is next.
+    // A long answer has blocked the event loop; other requests are handled now.
     await setImmediate();
   }
   return answers.length === 0 ? ACCEPTED : { status: 200, body: [...answers, "]"] };

@@ -1,4 +1,4 @@
-// JSON-RPC 2.0 as the tool endpoint speaks it: what a message is, and how one is refused in words.
+// JSON-RPC 2.0 as the tool endpoint speaks it: what a message is, and how one is refused.
 
 import { LONGEST_SAID, quoted } from "../quoted.ts";
 import { currentRequest } from "../request-context.ts";
@@ -29,7 +29,7 @@ export type RpcRequest = {
 /** The reply to one message; without a body, an acknowledgement. */
 export type Reply = { status: number; body?: string };
 
-/** A reply with a page in it has a text in pieces. */
+/** A reply; if it has a page in it, its text is in pieces. */
 export type PagedReply = Omit<Reply, "body"> & { body?: string | readonly Piece[] };
 
 /** A refusal in the form of JSON-RPC; id is null where the message had none that could be read. */
@@ -46,7 +46,7 @@ export function rpcError(
   };
 }
 
-/** By its id, of whatever length, a caller knows its message again. */
+/** Shortens long texts, except the id, by which the caller recognizes the reply. */
 function shortened(name: string, value: unknown): unknown {
   return name !== "id" && typeof value === "string" ? quoted(value, LONGEST_SAID) : value;
 }

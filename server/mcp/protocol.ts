@@ -29,7 +29,7 @@ export type Caller = {
   failed: (error: Error | ApiError) => void;
 };
 
-/** The headers to which the protocol gives a meaning. */
+/** The headers that the protocol defines. */
 export const PROTOCOL_HEADERS = ["mcp-protocol-version", "mcp-method", "mcp-name"] as const;
 export type ProtocolHeaders = Partial<Record<(typeof PROTOCOL_HEADERS)[number], string>>;
 
@@ -57,7 +57,7 @@ export async function answerMessage(value: unknown, caller: Caller, inBatch: boo
   const route = classifyInboundRequest({
     httpMethod: "POST",
     body: request,
-    // The other headers are compared with the message by whoever answers it.
+    // The handler that answers the message compares the other headers with it.
     protocolVersionHeader: headers["mcp-protocol-version"],
   });
   if (inBatch && route.kind !== "legacy") {
@@ -152,8 +152,8 @@ async function legacy(request: RpcRequest, search: Search, caller: Caller): Prom
   }
 }
 
-// The caller's own URL and headers, and the key in them, stay outside. Both media types are accepted because the SDK
-// insists on both, whichever it answers with.
+// The caller's own URL and headers are not passed on, nor the key in them. Both media types are accepted
+// because the SDK insists on both, whichever it answers with.
 function webRequest(headers: ProtocolHeaders): Request {
   return new Request("http://localhost/", {
     method: "POST",
@@ -169,7 +169,9 @@ async function replyFrom(response: Response): Promise<Reply> {
   return { status: response.status, body: await response.text() };
 }
 
-/** The reply, with what the SDK says about params that it could not read put in plain words, and with the id that it may leave out. */
+/**
+ * The reply, with plain words for params that the SDK could not read, and with the id if the SDK left it out.
+ */
 function inPlainWords(reply: Reply, { id, method }: RpcRequest, { failed }: Caller): Reply {
   // Results begin like this; only errors are worth parsing.
   if (!reply.body || reply.body.startsWith('{"result":')) return reply;

@@ -70,7 +70,7 @@ async function answer(
     .set({ "content-type": type, "cache-control": "no-store" })
     .vary("Accept, Authorization, Cookie");
   if (request.method === "HEAD") {
-    // Whether the query succeeds is known by now; the rest of its answer nobody will see.
+    // It is known by now whether the query succeeds; HEAD does not need the rest of its answer.
     body.destroy();
     response.end();
     return;

@@ -1,5 +1,5 @@
-// Answers as files. A link cannot say what it accepts, so each format has an address; what may be asked there, and by whom,
-// is as at /v0/sparql.
+// Answers as files to download. A link cannot set Accept, so each format has its own URL; what may be asked
+// there, and by whom, is the same as at /v0/sparql.
 import { JSON_LD, RESULTS_JSON, TURTLE } from "../../graph/media-types.ts";
 
 export const DOWNLOADS = [

@@ -1,4 +1,4 @@
-// Queries of the graph, whoever asks: what may be asked, whose turn it is, and what a failure of the store is to the caller.
+// Graph queries, for the door and the page: what may be asked, whose turn it is, how failures are reported.
 import type { Readable } from "node:stream";
 import { ALIASES, RESULTS_JSON } from "../../graph/media-types.ts";
 import { MOST_DESCRIBED } from "../../graph/sparql-endable.ts";
@@ -24,7 +24,7 @@ export type SparqlOptions = {
   namedGraphs: readonly string[];
   /** for one query, including its answer, in milliseconds */
   timeoutMs: number;
-  /** queries that may run at the same time, half of them of one key */
+  /** queries that may run at the same time, half of them for one caller */
   concurrency: number;
   /** how long a query waits to run before it is refused, in milliseconds; 5,000 unless given */
   waitMs?: number;
@@ -32,7 +32,7 @@ export type SparqlOptions = {
   readingMs?: number;
   /** the longest query, in bytes; 64 KiB unless given */
   maxBytes?: number;
-  /** told of what an operator should know */
+  /** called with what an operator should know */
   warn?: (message: string) => void;
 };
 
@@ -40,7 +40,7 @@ export type SparqlOptions = {
 type Wanted = {
   /** one of BINDING_TYPES, GRAPH_TYPES or ALIASES */
   type: string;
-  /** whose share it takes */
+  /** the caller whose share it uses */
   caller: string;
   /** aborted when nobody waits for the answer any more */
   gone: AbortSignal;
@@ -52,7 +52,7 @@ const WAITING_PER_KEY = 8;
 const WAITING = 200;
 const WAIT_MS = 5_000;
 const SLOW_MS = 1_000;
-/** By then a store should have ended a query whose time is over. */
+/** How long after its timeout the store may go on with a query before the operator is told. */
 const OVERDUE_MS = 10_000;
 const OVERDUE =
   "the graph store goes on with a query whose time is over; the query keeps its place until the store ends it, or is started anew";
@@ -60,7 +60,7 @@ const TOO_MUCH_TO_DESCRIBE = `This DESCRIBE finds more than can be described at 
 const MAX_BYTES = 64 * 1024;
 const RETRY_AFTER_SECONDS = "5";
 
-/** What answers queries, for the door and for the page. */
+/** Answers queries, for the door and for the page. */
 export class SparqlEndpoint {
   readonly namedGraphs: readonly string[];
   readonly maxBytes: number;
@@ -97,19 +97,20 @@ export class SparqlEndpoint {
     });
   }
 
-  /** Places that are taken, by queries whose callers have left as well, and callers who wait for one. */
+  /** Slots in use, including those of queries whose callers have left, and queries that wait for one. */
   get usage(): { used: number; waiting: number } {
     return this.#shares.usage;
   }
 
-  /** Whether others could go on if this caller gave a place back. */
+  /** Whether another caller could go on if this one released a slot. */
   isInTheWay(caller: string): boolean {
     return this.#shares.isWantedBesides(caller);
   }
 
   /**
-   * What may be run of what was sent.
-   * @throws ApiError 400 malformed_query, 403 read_only or federation_disabled, 504 query_timeout; CallerGone, ServiceBusy
+   * Checks a query, and returns it in the form in which it may be run.
+   * @throws ApiError 400 malformed_query, 403 read_only or federation_disabled, 504 query_timeout;
+   * CallerGone, ServiceBusy
    */
   async guard(text: string, asking: Pick<Wanted, "caller" | "gone">): Promise<GuardedQuery> {
     try {
@@ -124,15 +125,15 @@ export class SparqlEndpoint {
 
   /**
    * Begins to answer a query.
-   * @returns the beginning of the answer is there; what fails later breaks it off
-   * @throws ApiError; whatever it was, once the caller is gone
+   * @returns the answer, once its beginning is there; a later failure breaks it off
+   * @throws ApiError; any other error, once the caller has gone
    */
   async run({ text, endable, excess }: GuardedQuery, { type, ...asking }: Wanted): Promise<Readable> {
     const end = performance.now() + this.#timeoutMs;
     try {
       if (excess !== undefined && (await this.#finds(excess, asking)))
         throw new ApiError("query_too_expensive", { message: TOO_MUCH_TO_DESCRIBE });
-      // What was asked before it was a part of it.
+      // The check before it is part of the query's time.
       const timeoutMs = excess === undefined ? this.#timeoutMs : Math.max(1, end - performance.now());
       const body = await this.#ask(text, { ...asking, type: ALIASES.get(type) ?? type, endable, timeoutMs });
       await firstBytes(body);
@@ -166,7 +167,7 @@ export class SparqlEndpoint {
     }
   }
 
-  /** One of the places, which comes back when the store is done with it, however long the caller then takes to read. */
+  /** Takes a slot, released when the store is done with the query, however long the caller takes to read. */
   async #place(caller: string, gone: AbortSignal | undefined): Promise<() => void> {
     const giveBack = await this.#shares.take(caller, gone);
     const overdue = setTimeout(() => this.#warn?.(OVERDUE), this.#timeoutMs + OVERDUE_MS).unref();
@@ -177,7 +178,7 @@ export class SparqlEndpoint {
   }
 }
 
-/** Waits until the store begins to answer; up to then its failure can still become a status of ours. */
+/** Waits until the store begins to answer; until then its failure can still become an error status. */
 function firstBytes(body: Readable): Promise<void> {
   if (body.errored) return Promise.reject(body.errored);
   const { promise, resolve, reject } = Promise.withResolvers<void>();

@@ -1,5 +1,5 @@
-// Reads queries from outside. The parser takes time with the square of some texts: 64 KiB of the worst keep it for more than a
-// minute. What is short is read at once; a longer text in a thread, which can be ended.
+// Parses callers' queries. For some texts the parser takes quadratic time: 64 KiB of the worst take it more
+// than a minute. A short text is parsed at once; a longer one in a thread, which can be ended.
 import { MessageChannel } from "node:worker_threads";
 import { Piscina } from "piscina";
 import { guardQuery, QueryRefused } from "../../graph/sparql-guard.ts";
@@ -10,31 +10,32 @@ import { halfOf, Shares } from "../shares.ts";
 import type { Read, Reading } from "./reading-thread.ts";
 
 /**
- * In milliseconds: shorter than others wait, who would be refused otherwise while two callers send such texts. What somebody means
- * takes a tenth of it. A thread that has to start first, which takes as long and seconds on a busy machine, is not the text's doing.
+ * In milliseconds. Shorter than others wait, who would otherwise be refused while two callers send such
+ * texts. Real queries take a tenth of it. Starting a thread takes as long, and seconds on a busy machine, but
+ * does not count.
  */
 const READING_MS = 4_000;
 /** In characters: the worst such text takes a few milliseconds. */
 const SHORT = 500;
-/** One for each caller, and one for the others. */
+/** One for a caller, and one for all others. */
 const THREADS = 2;
-/** They start with the first longer text, and end when none comes any more. */
+/** Threads start with the first longer text, and end when none has come for this long. */
 const IDLE_MS = 60_000;
 const HEAP_MB = 256;
 
 export type ReaderOptions = {
   /** how long a text may take to read, in milliseconds; 4,000 unless given */
   readingMs?: number | undefined;
-  /** how long one waits to be read before it is refused, in milliseconds */
+  /** how long a text waits to be read before it is refused, in milliseconds */
   waitMs: number;
-  /** how many wait at most, of one caller and in all */
+  /** how many texts wait at most, of one caller and in all */
   waiting: { perCaller: number; all: number };
 };
 
-/** Who is asking, and whether they still want to know. */
+/** The caller, and whether it still waits for the answer. */
 type Asking = { caller: string; gone: AbortSignal };
 
-/** Decides what may be run, without keeping others waiting. */
+/** Decides which queries may be run, without blocking others. */
 export class QueryReader {
   readonly #readingMs: number;
   readonly #shares: Shares;
@@ -78,8 +79,8 @@ export class QueryReader {
     begins.once("message", () => {
       clock = setTimeout(() => late.abort(), this.#readingMs);
     });
-    // Also for a caller who hangs up: whoever did so again and again would have a thread end each time, and another start, which
-    // takes longer than to read most texts.
+    // Not ended if the caller hangs up: doing so again and again would end a thread each time and start
+    // another, which takes longer than parsing most texts.
     const reading = this.#threads
       .run({ text, began }, { signal: late.signal, transferList: [began] })
       .finally(() => {

@@ -3,11 +3,11 @@ import type { MessagePort } from "node:worker_threads";
 import { guardQuery, QueryRefused } from "../../graph/sparql-guard.ts";
 import type { GuardedQuery } from "../../graph/sparql-guard.ts";
 
-/** An error would lose its class on the way between threads. */
+/** A refusal is returned as data, since an error would lose its class between threads. */
 export type Read =
   { query: GuardedQuery } | { refused: Pick<QueryRefused, "reason" | "message" | "position"> };
 
-/** What a thread is given: a text, and where it is to say that it has begun with it. */
+/** What a thread is given: a text, and the port on which to report that it has begun. */
 export type Reading = { text: string; began: MessagePort };
 
 export default function read({ text, began }: Reading): Read {

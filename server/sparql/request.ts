@@ -20,7 +20,7 @@ const UPDATE = "application/sparql-update";
 const FORM = "application/x-www-form-urlencoded";
 const JSON_TYPE = "application/json";
 
-/** What the protocol knows in an address; one without any of them asks what this service is. */
+/** The protocol's parameters of a URL; a URL without any of them asks for the service description. */
 const PARAMETERS = ["query", "update", "default-graph-uri", "named-graph-uri"] as const;
 
 const graphs = z
@@ -32,7 +32,7 @@ const jsonBody = z.strictObject({
   "named-graph-uri": graphs,
 });
 
-/** Of all graphs that are named, in characters: they are in the address by which the store is asked. */
+/** In characters, of the names of all graphs together: they are in the URL of the request to the store. */
 const LONGEST_DATASET = 6_000;
 
 /** An absolute IRI without the characters that an IRI reference cannot hold. */
@@ -137,7 +137,7 @@ async function readBody(request: Request, maxBytes: number): Promise<Buffer> {
   }
 }
 
-/** A query, or an address, is longer than may be. */
+/** The refusal of a query, or a URL, that is too long. */
 export function tooLong(maxBytes: number): ApiError {
   return new ApiError("payload_too_large", {
     message: `A query may have at most ${maxBytes} bytes.`,

@@ -1,21 +1,22 @@
-// Callers who take what they have asked for slowly, or not at all. What the store has ready for them keeps a place there.
+// Callers who read their answers slowly, or not at all. Until the store has sent all of an answer, it takes
+// up a slot there.
 import type { ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import { breakOff } from "../break-off.ts";
 import { requestOf } from "../request-context.ts";
 
 const LOOK_MS = 500;
-/** Whoever takes less between two looks, while others wait, is slow. */
+/** A caller who reads less than this between two checks, while others wait, is slow. */
 const LEAST_BYTES = 32_768;
 /**
- * So often in a row. What is taken shows by the megabyte: the system keeps as much for a caller, and takes more when a third of
- * that is gone. Those who wait do so for five seconds.
+ * Slow checks in a row that break an answer off. What the caller reads shows only by the megabyte: the system
+ * buffers that much for it, and takes more when a third of that is gone. Others wait for up to five seconds.
  */
 const TIMES = 6;
 
 /**
- * Breaks an answer off whose caller is slow to take it, while others wait for the place in the store.
- * @param body what the store has not ended to answer
+ * Breaks off an answer whose caller is slow to read it, while others wait for its slot in the store.
+ * @param body the store's answer, which is not complete yet
  */
 export function breakOffIfSlow(response: ServerResponse, body: Readable, isWaitedFor: () => boolean): void {
   let taken = 0;
