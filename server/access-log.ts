@@ -1,5 +1,5 @@
-// One line for each request, of what the service itself knows of it: no path, query, header or body, since callers write
-// names and addresses into all of them.
+// One log line for each request, with what the service itself knows of it: no path, query, header or body,
+// since callers write names and addresses into all of them.
 import type { Request, RequestHandler } from "express";
 import type { Logger } from "pino";
 import type { Attributes } from "@opentelemetry/api";
@@ -11,7 +11,9 @@ import { currentRequest } from "./request-context.ts";
 
 const UUID = /(?<=\/)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(?=$|\/)/gi;
 
-/** The pattern that a request's path has matched, or `other`: every id in a label would make a series of its own. */
+/**
+ * The pattern that a request's path matched, or `other`: with ids in labels, each would be its own series.
+ */
 export function routeOf(request: Request): string {
   const { path } = (request.route ?? {}) as { path?: unknown };
   return typeof path === "string" ? path : "other";
@@ -35,7 +37,7 @@ export function accessLog(logger: Logger): RequestHandler {
         bytes: socket.bytesWritten - writtenBefore,
         ...(request.identity && named(request.identity)),
         requestId: context?.id,
-        // What was to be sent has not all been taken.
+        // The answer was not sent completely.
         ...(!response.writableFinished && { aborted: true }),
       };
       if (PROBES.includes(line.route)) logger.debug(line, "request");
@@ -45,12 +47,12 @@ export function accessLog(logger: Logger): RequestHandler {
   };
 }
 
-/** Logs what was refused before it was a request: nobody knows what it was to be. */
+/** Logs what was refused before it became a request, so that its method and path are not known. */
 export function logRefused(logger: Logger, { statusCode, code }: ApiError, requestId: string): void {
   logger.info({ route: "other", status: statusCode, errors: [code], requestId }, "request");
 }
 
-/** What a span says of a request: the same as its line. */
+/** The attributes of a request's span, the same as in its log line. */
 export function spanOf(request: Request): Attributes {
   const { keyId, person } = (request.identity as Identity | undefined) ?? {};
   return {
@@ -63,7 +65,7 @@ export function spanOf(request: Request): Attributes {
   };
 }
 
-/** The ids in a path, which say whom the request was about to those who may look into the database. */
+/** The ids in a path, which identify records only to those who may look into the database. */
 function recordsOf({ originalUrl }: Request): { ids?: string[] } {
   const ids = originalUrl.split("?", 1)[0]?.match(UUID);
   return ids ? { ids } : {};

@@ -34,14 +34,14 @@ export type AppParts = {
   doors: readonly Door[];
   /** Counts and times requests. */
   measure?: RequestHandler;
-  /** Answers this machine alone. */
+  /** Whether only requests from this machine are answered. */
   local?: boolean;
 };
 
-// Of the longest answers, how many one caller may leave unread.
+// How many answers of the greatest length one caller may leave unread.
 const UNDELIVERED_ANSWERS = 2;
 
-// Of a network, by those who are not signed in: to make one and to pack it takes as long as many answers to programs.
+// Per network, for visitors who are not signed in: making and packing a page costs as much as many answers.
 const PAGES_PER_MINUTE = 600;
 
 /** Assembles the application, which is not yet listening. */
@@ -88,7 +88,7 @@ export async function createApp({
   return app;
 }
 
-/** Says with OPTIONS which methods a path supports. */
+/** Adds the methods that a path supports to answers to OPTIONS. */
 function sayAllowed(doors: readonly Door[]): RequestHandler {
   return (request, response, next) => {
     if (request.method === "OPTIONS") {

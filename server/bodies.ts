@@ -1,19 +1,22 @@
-// How much of a request is read. Whoever refuses one has no use for its body, and Node would read that to its end: twenty callers without a
-// key who send bodies of one byte a piece kept everybody waiting for seconds.
+// Limits how much of a request is read. Node would read the body of a refused request to its end: twenty
+// callers without a key who sent bodies in chunks of one byte kept everybody waiting for seconds.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 
-/** As it comes over the connection: several times what any door takes, so that whoever sends somewhat too much is told in its words. */
+/**
+ * As received on the connection. Several times what any door takes, so that the door itself refuses a body
+ * that is somewhat too long.
+ */
 const MOST_BYTES = 1_048_576;
-/** Each costs as much as a thousand bytes, and may be one. */
+/** Each costs as much as a thousand bytes, and may have a single one. */
 const MOST_PIECES = 5_000;
 
 export const TOO_MUCH = `A request may have at most ${MOST_BYTES} bytes, in at most ${MOST_PIECES} pieces.`;
 
 /**
- * Reads no more of a request than there may be.
- * @param refuse is called once when there are more pieces, unless the answer has begun
- * @param close ends the connection of one that has been answered, and of which more may come than is worth reading
+ * Stops reading a request at these limits.
+ * @param refuse called once if there are too many chunks, unless the answer has begun
+ * @param close ends the connection of an answered request of which more may arrive than is worth reading
  */
 export function boundBody(
   request: IncomingMessage,
@@ -29,7 +32,7 @@ export function boundBody(
   let pieces = 0;
   let isTooMuch = false;
   request.push = (piece: unknown, encoding) => {
-    // What was read at once with it still comes, in pieces, and is refused already.
+    // Chunks that were read together with the last one still arrive; the request has already been refused.
     if (isTooMuch) return false;
     if (piece !== null) pieces += 1;
     const isLong = socket.bytesRead - before > MOST_BYTES;
@@ -38,9 +41,9 @@ export function boundBody(
     stopReading(request);
     if (response.headersSent) return false;
     response.shouldKeepAlive = false;
-    // Whichever door reads it has found it too long by now, and waits for its end to say so in its own form.
+    // The door that reads it has found it too long by now, and waits for its end to refuse it.
     if (isLong) {
-      // Of one that is not, the connection is cut before that.
+      // The connection of an incomplete request would be cut before that.
       request.complete = true;
       push(null);
     } else refuse();
@@ -56,14 +59,14 @@ export function boundBody(
 
 const unread = new WeakSet<Duplex>();
 
-/** Whether something may have come over a connection that is not read. */
+/** Whether a connection may have received bytes that are not read. */
 export function isUnread(socket: Duplex): boolean {
   return unread.has(socket);
 }
 
-/** Whoever sends on waits, as far as the system's own buffers do not take it. */
+/** Stops reading: the sender has to wait once the system's buffers are full. */
 function stopReading(request: IncomingMessage): void {
-  // It would have the connection read on.
+  // The original _read would resume the connection.
   Object.assign(request, { _read: () => undefined });
   request.socket.pause();
   unread.add(request.socket);

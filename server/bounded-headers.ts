@@ -1,24 +1,24 @@
-// Headers that are refused before anybody reads them: those that take long to read, and those that can be read in two ways.
+// Headers that are refused before anything parses them: those that are slow to parse, or ambiguous.
 import type { RequestHandler } from "express";
 import { ApiError } from "./errors.ts";
 
 /**
- * In characters, of each. To read a list takes longer than the rest of a request: 30,000 media types kept everybody waiting for
- * a tenth of a second.
+ * In characters, per header. Parsing a list takes longer than the rest of a request: 30,000 media types kept
+ * everybody waiting for a tenth of a second.
  */
 const LONGEST = 8_192;
-/** In characters, of what is repeated to the caller. */
+/** In characters, of a header's name in the refusal. */
 const LONGEST_NAME = 100;
-/** A token may be longer; one that is too long is refused in its own words. */
+/** A token may be longer; identity/tokens.ts refuses one that is too long. */
 const BOUNDED_ELSEWHERE = "authorization";
 
-/** Refuses headers that are too long, and a request of which is not clear whom it is for. */
+/** Refuses headers that are too long, and requests whose host is not clear. */
 export const boundHeaders: RequestHandler = ({ headers, headersDistinct, httpVersion }, _response, next) => {
   const long = Object.entries(headers).filter(
-    // Set-Cookie, which is none of a request, is a list.
+    // Set-Cookie, which a request should not have, is a list.
     ([name, value = ""]) => String(value).length > LONGEST && name !== BOUNDED_ELSEWHERE,
   );
-  // Whoever answers the refusal would read them.
+  // The code that answers the refusal would parse them.
   for (const [name] of long) headers[name] = undefined;
   if (long[0]) {
     const name = long[0][0].slice(0, LONGEST_NAME);

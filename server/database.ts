@@ -1,4 +1,4 @@
-// A door asks PostgreSQL with a single statement, which runs under the caller's role.
+// How doors query PostgreSQL: with a single statement, which runs under the caller's role.
 import { traceParent } from "../process/tracing.ts";
 import type { Identity } from "./identity/identity.ts";
 import type { Connections } from "./postgres/connections.ts";
@@ -12,7 +12,7 @@ export class Database {
   readonly #connections: Connections;
   readonly #reads: Reads;
 
-  /** @param reads where what only reads is asked; by default where all else is */
+  /** @param reads where statements run that only read; by default where all others do */
   constructor(connections: Connections, reads = new Reads(connections)) {
     this.#connections = connections;
     this.#reads = reads;
@@ -21,9 +21,10 @@ export class Database {
   /**
    * Runs one statement in one round trip, as the caller's role (app_private.run_as).
    * @param statement SQL that returns one text; its $1 is `input` as jsonb
-   * @param repeatable a repetition of the request with its key gets the first answer again
+   * @param repeatable a request that, if repeated with its key, gets the first answer again
    * @returns the text, usually JSON to be passed on unchanged; null when there was no row
-   * @throws what PostgreSQL raised, and what Connections throw; apiErrorFrom turns it into what callers are told
+   * @throws what PostgreSQL raised, and what Connections throw; apiErrorFrom turns it into what callers are
+   * told
    */
   answer(
     identity: Identity,
@@ -34,13 +35,15 @@ export class Database {
     return ask(this.#connections, identity, statement, input, repeatable);
   }
 
-  /** The same for a statement that only reads: perhaps on a replica, where it sees all that was acknowledged before. */
+  /**
+   * The same for a statement that only reads, perhaps on a replica that has all that was acknowledged before.
+   */
   read(identity: Identity, statement: string, input: Record<string, unknown> = {}): Promise<string | null> {
     return ask(this.#reads.begin(), identity, statement, input);
   }
 
   /**
-   * The same for a text that comes in pieces: nobody else waits for as long as it takes to go through all of it at once.
+   * The same for a text in pieces, one per row: processing a long text at once would block the event loop.
    */
   readPieces(identity: Identity, statement: string, input: Record<string, unknown>): Promise<string[]> {
     return askPieces(this.#reads.begin(), identity, statement, input);

@@ -1,22 +1,25 @@
-// A door is one way into the service. Each has a folder here, and in it a door.ts.
+// A door is one way into the service. Each has a folder here, with a door.ts in it.
 import type { Express, RequestHandler } from "express";
 
 /** What a request must pass before a door that is not open to everybody. */
 export type Guards = Readonly<{
-  /** A live key or a person's token in the Authorization header, or a session of one of our pages, within its rate limit, and an address and headers in UTF-8. */
+  /**
+   * A live key or a person's token in the Authorization header, or the session of one of our pages; within
+   * the rate limit, and with a URL and headers in UTF-8.
+   */
   key: RequestHandler[];
-  /** Whether a caller who has passed is still let in: who is told for hours is asked again and again. */
+  /** Checks again that a caller is authorized; called again and again for connections that last for hours. */
   again: RequestHandler;
-  /** Without sessions, but for clients that cannot set a header: a key may be given as ?apiKey= instead. */
+  /** Like `key`, but without sessions; clients that cannot set a header may give the key as ?apiKey=. */
   keyInQuery: RequestHandler[];
-  /** The visitor of a page, who may be nobody: without an identity then. What a form changes needs requireForm beside. */
+  /** Visitors of pages, without an identity if not signed in. Whatever changes data needs requireForm too. */
   page: RequestHandler[];
 }>;
 
 /** Adds itself to an application. A page that needs no key ignores the guards. */
 export type Door = {
   (app: Express, guards: Guards): void | Promise<void>;
-  /** The methods that a path of this door supports, as in the header Allow; undefined for the paths of others. */
+  /** The methods that a path of this door supports, as in the header Allow; undefined for other paths. */
   allowed?: (path: string) => string | undefined;
 };
 

@@ -91,11 +91,11 @@ type ErrorBody = {
 /** One input at fault: its wire name and what is wrong with it. */
 export type ErrorDetail = { path: string; message: string };
 
-/** Inputs at fault that one refusal names: who has more of them mends these first. */
+/** The most inputs at fault that one refusal names; callers fix these first. */
 export const MOST_DETAILS = 50;
-/** In characters, of a message, whoever made it and whatever it quotes; long enough for those of as many details. */
+/** In characters, of any message, whatever it quotes; long enough to list as many details. */
 const LONGEST_MESSAGE = 10_000;
-/** In characters, of a path: as the longest that the inputs of this service have, and of the others enough to know them by. */
+/** In characters, of a path: enough for the longest of this service's inputs, and to recognize any other. */
 const LONGEST_PATH = 100;
 
 /** A refusal or failure with its public status, code and message. */
@@ -122,7 +122,7 @@ export class ApiError extends Error {
     this.details = options.details?.length ? options.details : undefined;
     this.headers = {
       ...(this.statusCode === 401 && {
-        // RFC 6750: nothing more when nothing was sent.
+        // RFC 6750: no error code if no credential was sent.
         [RESPONSE_HEADERS.authenticate]:
           code === "missing_api_key" || code === "invalid_session"
             ? "Bearer"
@@ -158,7 +158,7 @@ export function apiErrorFrom(error: unknown): ApiError {
     return new ApiError("database_unavailable", { cause: error, ...(message && { message }) });
   }
   if (error instanceof ServiceBusy) return new ApiError("service_busy", { cause: error });
-  // Who has gone is told nothing; that the query did not end is what the log needs to know.
+  // A caller who has gone is told nothing; the log should say that the query did not end.
   if (error instanceof StatementTimeout || error instanceof CallerGone) {
     return new ApiError("query_timeout", { cause: error });
   }
@@ -166,7 +166,10 @@ export function apiErrorFrom(error: unknown): ApiError {
   return new ApiError("internal_error", { cause: error });
 }
 
-/** What comes of what callers ask, too much or what a store fails on: nobody has to see to each of them, and one caller can be told thousands. */
+/**
+ * Errors caused by what callers ask for: too much, or something that makes a store fail. No operator has to
+ * look at each one, and one caller can cause thousands.
+ */
 const BY_CALLERS: ReadonlySet<ErrorCode> = new Set([
   "service_busy",
   "query_timeout",
@@ -174,14 +177,15 @@ const BY_CALLERS: ReadonlySet<ErrorCode> = new Set([
   "query_failed",
 ]);
 
-/** How loudly the log tells of what a caller is told with a status of 500 or more. */
+/** The log level of an error with a status of 500 or more. */
 export function levelOf({ code }: ApiError): "error" | "warn" {
   return BY_CALLERS.has(code) ? "warn" : "error";
 }
 
 /**
- * The 400 validation_failed that names every input at fault; of more than a refusal names, the first, and how many there are.
- * @param options.count how many there are, where not all were made
+ * The 400 validation_failed that names every input at fault; if there are too many, the first ones and their
+ * number.
+ * @param options.count how many there are, if `problems` has only some
  */
 export function validationFailed(
   problems: readonly ErrorDetail[],
@@ -202,12 +206,16 @@ export function validationFailed(
 /** The media type of RFC 9457. */
 export const PROBLEM = "application/problem+json";
 
-/** Whether a request asks for errors as problem details: by their name, since whoever accepts everything expects our own form. */
+/**
+ * Whether a request asks for problem details by name: a caller who accepts everything expects our own form.
+ */
 export function namesProblem(request: Request): boolean {
   return new Negotiator(request).mediaTypes().includes(PROBLEM);
 }
 
-/** The same error as problem details. What kind of problem it is says the code, as everywhere; there is no page about it. */
+/**
+ * The same error as problem details. The code says what kind of problem it is; `type` has no page to lead to.
+ */
 function problemFrom(answer: ApiError): object {
   const { message, statusCode, ...others } = answer.toJSON();
   const title = STATUS_CODES[statusCode];
@@ -217,14 +225,14 @@ function problemFrom(answer: ApiError): object {
 /** Answers errors of the REST routes; the last middleware of the application. */
 export function errorHandler(logger: Logger): ErrorRequestHandler {
   return (error: unknown, request, response, _next) => {
-    // It was cut short, and answered, while this was on its way.
+    // The request was cut short, and answered, in the meantime.
     if (response.writableEnded) return;
     const answer = apiErrorFrom(error);
     currentRequest()?.errors.add(answer.code);
     if (answer.statusCode >= 500 && !(error instanceof CallerGone))
       logger[levelOf(answer)]({ err: error, method: request.method, route: routeOf(request) }, answer.code);
-    // Half an answer cannot be taken back: cutting the connection lets the caller tell. Express would do so too, and write
-    // the error to the console, with whatever a caller has written in it.
+    // Half an answer cannot be taken back; cutting the connection shows that it is incomplete. Express would
+    // do so too, but also write the error, with whatever the caller has put into it, to the console.
     if (response.headersSent) {
       breakOff(response);
       return;

@@ -1,4 +1,4 @@
-// What routes read from the graph beside the tables: few questions at a time, and soon or not at all.
+// Graph queries that routes make besides reading tables: few at a time, and answered soon or not at all.
 import { GraphRejected, GraphUnavailable } from "../graph/store.ts";
 import type { GraphStore, Row } from "../graph/store.ts";
 import type { Identity } from "./identity/identity.ts";
@@ -7,7 +7,7 @@ import { halfOf, Shares } from "./shares.ts";
 
 // Longer than a healthy store takes, yet short enough for a caller to wait for.
 const TIMEOUT_MS = 5_000;
-/** The tables have the answer at once: waiting in a line for the graph's is worth less than that. */
+/** The tables answer at once, so it is not worth waiting longer in a queue for the graph. */
 const PATIENCE_MS = 100;
 const SLOW_MS = 1_000;
 const WAITING_PER_CALLER = 50;
@@ -17,7 +17,7 @@ export class GraphReads {
   readonly #store: Pick<GraphStore, "select">;
   readonly #shares: Shares;
 
-  /** @param concurrency questions at the same time, half of them of one caller */
+  /** @param concurrency queries at the same time, half of them for one caller */
   constructor(store: Pick<GraphStore, "select">, concurrency: number) {
     this.#store = store;
     this.#shares = new Shares({
@@ -31,8 +31,8 @@ export class GraphReads {
   }
 
   /**
-   * @returns undefined if the graph does not answer, or has no time for it
-   * @throws whatever it was, once the caller is gone
+   * @returns undefined if the graph does not answer, or is too busy
+   * @throws any other error, such as CallerGone
    */
   async select(sparql: string, { id, gone }: Identity): Promise<Row[] | undefined> {
     let giveBack: (() => void) | undefined;

@@ -1,5 +1,5 @@
-// Callers who hang up. One may do so while its request waits for something else, such as the look-up of its key: whoever
-// begins to listen afterwards would hear of it no more.
+// Callers who hang up. They may do so while the request waits for something else, such as the lookup of a
+// key: a listener that is added afterwards would not be called any more.
 import type { ServerResponse } from "node:http";
 
 const signals = new WeakMap<ServerResponse, AbortSignal>();
@@ -16,7 +16,7 @@ export function hungUp(response: ServerResponse): AbortSignal {
   return gone.signal;
 }
 
-/** Calls something when an answer has come to its end, whichever; at once if it has already. */
+/** Calls `act` when a response is closed, whether complete or not; at once if it already is. */
 export function whenClosed(response: ServerResponse, act: () => void): void {
   if (response.closed) act();
   else response.once("close", act);

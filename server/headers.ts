@@ -28,7 +28,7 @@ export const RESPONSE_HEADERS = {
 } as const;
 
 /**
- * Sent by the service's own pages with what changes something, beside the cookie of their session. No page of another
- * origin may send it: it is not among the headers that a preflight allows.
+ * Sent by the service's own pages with requests that change something, in addition to the session cookie.
+ * Pages of other origins cannot send it: preflights do not allow it.
  */
 export const SESSION_HEADER = "x-session-request";

@@ -1,4 +1,4 @@
-// The HTTP server itself: how long a caller may take to say what it wants, and how it stops without cutting anybody off.
+// The HTTP server itself: how long callers may take to send a request, and how it stops gracefully.
 import { randomUUID } from "node:crypto";
 import { createServer, ServerResponse, STATUS_CODES } from "node:http";
 import type { IncomingMessage, RequestListener, Server } from "node:http";
@@ -25,27 +25,30 @@ type OnRefused = (refusal: ApiError, requestId: string) => void;
 
 const PATIENCE: Patience = { headersMs: 15_000, requestMs: 30_000, checkMs: 5_000, answerMs: 60_000 };
 
-/** How long a caller who was refused may take to read it and close. */
+/** How long a caller who was refused may take to read the answer and close. */
 const LINGER_MS = 1_000;
 
-/** How long a connection without a request is left open once nothing new is taken. */
+/** How long a connection without a request is left open once no new ones are accepted. */
 const SILENCE_MS = 1_000;
 
-// So that a query in an address may be as long as in a body, and one that is too long is refused in words.
+// So that a query in a URL may be as long as one in a body, and the refusal of a longer one explains itself.
 const MAX_HEADER_BYTES = 128 * 1024;
 
-/** How many new connections may be taken in one turn of the event loop. */
+/** How many new connections may be accepted in one iteration of the event loop. */
 const SERVERS = 16;
 
 const upgrades = new WeakMap<IncomingMessage, Buffer>();
 const known = new WeakSet<Duplex>();
 
-/** Whether a request asks to go on in another protocol, and may. */
+/** Whether a request asks for an upgrade to another protocol that the application may accept. */
 export function mayBeTakenOver(request: IncomingMessage): boolean {
   return upgrades.has(request);
 }
 
-/** The connection of a request that asks to go on in another protocol, for who speaks it; undefined for other requests. */
+/**
+ * Hands over the connection of a request that asks for an upgrade to another protocol; undefined for other
+ * requests.
+ */
 export function takeOver(
   request: IncomingMessage,
   response: ServerResponse,
@@ -56,12 +59,12 @@ export function takeOver(
   return { socket: request.socket, head };
 }
 
-/** Says that it is known who goes on in another protocol: until then it is a connection on which nothing is asked. */
+/** Marks the caller of an upgraded connection as known; until then the connection counts as idle. */
 export function sayKnown({ socket }: IncomingMessage): void {
   known.add(socket);
 }
 
-/** Those which the application may take; others are answered as if they had not asked. */
+/** Upgrades that the application may accept; others are answered as if they had asked for none. */
 function isUpgrade({ headers, method, url }: IncomingMessage): boolean {
   return (
     method === "GET" && headers.upgrade?.toLowerCase() === "websocket" && /^\/graphql(\?|$)/.test(url ?? "")
@@ -69,8 +72,8 @@ function isUpgrade({ headers, method, url }: IncomingMessage): boolean {
 }
 
 /**
- * What a request asks for as a path. It may name the host as well, as to a proxy; of what is no address, Express would answer by
- * itself, unseen: there is nothing at `*`.
+ * The path that a request asks for. Its target may include the host, as for a proxy. If it is not a URL,
+ * Express would answer by itself, unlogged; so it becomes `*`, where there is nothing.
  */
 function pathOf(target: string): string {
   if (target.startsWith("/") || target === "*") return target;
@@ -90,19 +93,20 @@ export class Listener {
   readonly #servers: [Server, ...Server[]];
   readonly #answering = new Set<ServerResponse>();
   readonly #sockets = new Set<Socket>();
-  // The latest on each connection.
+  // The latest response on each connection.
   readonly #answers = new WeakMap<Duplex, ServerResponse>();
-  // What else these send is read and dropped: to close a connection with bytes unread would take the answer back.
+  // What else arrives on these is dropped: closing with unread bytes would reset them and lose the answer.
   readonly #refused = new WeakSet<Duplex>();
   readonly #pipelining = new Pipelining();
-  /** How much had come over each when it was last looked at. */
+  /** Bytes received on each connection when it was last checked. */
   readonly #heard = new WeakMap<Socket, number>();
   #isDraining = false;
 
   /**
-   * @param options.maxConnections at a time; of more, the one on which nothing has been asked for longest is closed
+   * @param options.maxConnections at a time; beyond that, the connection that has been idle longest is closed
    * @param options.keepAliveMs how long a connection without a request stays open
-   * @param options.onRefused is told of what was refused before it became a request, which the application never sees
+   * @param options.onRefused called for what was refused before it became a request, which the application
+   * never sees
    */
   constructor(app: RequestListener, options: Options) {
     const make = () => this.#makeServer(app, options);
@@ -113,11 +117,11 @@ export class Listener {
     const { keepAliveMs, maxConnections = Infinity, patience = PATIENCE, onRefused } = options;
     const take: RequestListener = (request, response) => {
       const { socket } = request;
-      // What was in the same packet as one too many.
+      // It came in the same packet as a request too many, for which the connection was closed.
       if (socket.destroyed) return;
       request.url = pathOf(request.url ?? "");
       this.#answers.set(socket, response);
-      // Behind those on which nothing has been asked for longer.
+      // Moved to the end: the connection that has been idle longest comes first.
       this.#sockets.delete(socket);
       this.#sockets.add(socket);
       boundBody(request, response, {
@@ -125,13 +129,13 @@ export class Listener {
         close: () => endSoon(socket),
       });
       const isTaken = this.#pipelining.take(socket, response, () => {
-        // It may have been cut short while it waited.
+        // The request may have been cut short while it waited.
         if (response.writableEnded) return;
         this.#begin(response);
         app(request, response);
       });
       if (isTaken) return;
-      // An answer to it would have to wait for those before.
+      // An answer would have to wait for those before it.
       onRefused(new ApiError("service_busy"), randomUUID());
       socket.destroy();
     };
@@ -140,18 +144,18 @@ export class Listener {
         ...{ maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: keepAliveMs },
         ...{ headersTimeout: patience.headersMs, requestTimeout: patience.requestMs },
         connectionsCheckingInterval: patience.checkMs,
-        // Node would refuse these by itself, in a form of its own and unseen; the application does it.
+        // Node would refuse requests without a Host by itself, in its own form and unlogged.
         requireHostHeader: false,
         shouldUpgradeCallback: isUpgrade,
       },
       take,
     );
-    // An expectation that nobody knows may be passed over, which is better than Node's own refusal.
+    // An unknown Expect may be ignored, which is better than Node's own refusal.
     server.on("checkExpectation", take);
-    // Through the application, which refuses it as any other request.
+    // Through the application, which can refuse it like any other request.
     server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
       socket.on("error", () => socket.destroy());
-      // The connection is still that of a request before.
+      // An earlier request on the connection is not answered yet.
       if (this.#pipelining.isBusy(socket)) {
         socket.destroy();
         return;
@@ -164,7 +168,7 @@ export class Listener {
       app(request, response);
     });
     server.timeout = patience.answerMs;
-    // Nothing has come or gone for as long. Whoever waits for an answer that is still being made is not to blame for that.
+    // Nothing was received or sent for that long, which may be while an answer is still being made.
     server.on("timeout", (socket) => {
       // Its answer was not all taken: a reset says so to HTTP/1.0 too.
       if (socket.writableLength > 0) socket.resetAndDestroy();
@@ -173,7 +177,7 @@ export class Listener {
     server.on("connection", (socket) => {
       if (this.#sockets.size >= maxConnections) {
         onRefused(new ApiError("service_busy"), randomUUID());
-        // Who has connections and asks nothing keeps nobody out.
+        // Idle connections must not keep others out.
         const silent = this.#sockets.values().find((each) => !this.#isInUse(each));
         (silent ?? socket).destroy();
         if (!silent) return;
@@ -182,7 +186,7 @@ export class Listener {
       this.#sockets.add(socket);
       socket.once("close", () => this.#sockets.delete(socket));
       const destroySoon = socket.destroySoon.bind(socket);
-      // How Node closes after the last answer. With bytes unread that would take the answer back.
+      // Node calls this after the last answer. With bytes unread, the answer may be lost.
       socket.destroySoon = () => {
         const isWhole = this.#answers.get(socket)?.req.complete ?? true;
         if (isWhole && !isUnread(socket)) destroySoon();
@@ -192,14 +196,14 @@ export class Listener {
     server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
       if (this.#refused.has(socket)) return;
       const latest = this.#answers.get(socket);
-      // One can be answered before all of it has come, and then waits for the rest.
+      // A request can be answered before all of it has arrived; the connection then waits for the rest.
       const isOver = latest?.writableFinished && latest.req.complete;
       const hasBegun = latest?.headersSent && !isOver;
-      // Its answer is on its way, or there already, or nobody is there any more.
+      // The answer is under way or complete, or the caller has gone.
       if (!socket.writable || hasBegun || error.code === "ECONNRESET") socket.destroy();
       else if (latest && !latest.req.complete) cutShort(refusalOf(error.code), latest);
       else if (latest && this.#pipelining.isBusy(socket)) {
-        // A refusal would be taken for the answer to what came before, which is the last one then.
+        // A refusal would be taken for the answer to the request before, which is the last one then.
         this.#refused.add(socket);
         latest.shouldKeepAlive = false;
       } else {
@@ -219,9 +223,9 @@ export class Listener {
   }
 
   /**
-   * Stops: goes on taking requests for a while, since those who send them need a moment to learn of it; then lets what
-   * has begun come to its end.
-   * @param limits.delayMs for how long requests are still taken
+   * Stops: goes on accepting requests for a while, since clients and proxies need a moment to notice; then
+   * lets those that have begun come to their end.
+   * @param limits.delayMs for how long requests are still accepted
    * @param limits.timeoutMs for how long those that have begun may last after that
    */
   async drain(limits: { delayMs: number; timeoutMs: number }): Promise<void> {
@@ -233,11 +237,12 @@ export class Listener {
     );
     this.#closeIdle();
     const impatience = setTimeout(() => {
-      // Node's own way would leave those out that go on in another protocol.
+      // closeAllConnections() would leave out upgraded connections.
       for (const socket of this.#sockets) socket.resetAndDestroy();
     }, limits.timeoutMs);
-    // What was sent before the end may still be on its way; who says nothing, or no more, keeps nobody.
-    // Looked at in the next turn: where this process stood still, timers come before what has arrived meanwhile.
+    // Requests that were sent before the end may still be on their way; silent connections are not waited
+    // for. The check runs in the next iteration of the event loop: after a stall of the process, timers come
+    // before data that has arrived meanwhile.
     const look = () => void setImmediate(() => this.#closeSilent());
     const silence = setInterval(look, Math.min(SILENCE_MS, limits.timeoutMs));
     await closed;
@@ -253,13 +258,13 @@ export class Listener {
   #closeSilent(): void {
     for (const socket of this.#sockets) {
       const latest = this.#answers.get(socket);
-      // The latest may wait behind one that is being answered.
+      // The latest request may wait behind one that is being answered.
       if (!latest || !this.#pipelining.isBusy(socket)) socket.destroy();
       else if (this.#hasFallenSilent(latest)) cutShort(new ApiError("request_timeout"), latest);
     }
   }
 
-  /** Whether the rest of a request is waited for, and nothing has come since this was last asked. */
+  /** Whether a request is incomplete, and nothing has been received since the last check. */
   #hasFallenSilent({ req, headersSent }: ServerResponse): boolean {
     const { socket, complete, readableFlowing } = req;
     const before = this.#heard.get(socket);
@@ -276,7 +281,7 @@ export class Listener {
     if (this.#isDraining) sayLast(response);
     response.once("close", () => {
       this.#answering.delete(response);
-      // An answer that had begun before could not say that it is the last on its connection.
+      // An answer that had already begun could not announce that it is the last one on its connection.
       if (this.#isDraining) setImmediate(() => this.#closeIdle());
     });
   }
@@ -286,7 +291,7 @@ function sayLast(response: ServerResponse): void {
   if (!response.headersSent) response.setHeader("connection", "close");
 }
 
-/** Answers a request that has not arrived whole, so that whatever tells of requests tells of this one. */
+/** Refuses a request that has not arrived completely, so that logs and metrics include it. */
 function cutShort(refusal: ApiError, response: ServerResponse): void {
   const context = requestOf(response);
   context?.errors.add(refusal.code);
@@ -308,7 +313,7 @@ function refuse(refusal: ApiError, socket: Duplex, onRefused: OnRefused): void {
   endSoon(socket, `${head.join("\r\n")}\r\n\r\n${body}`);
 }
 
-/** Ends a connection; who does not end it as well has had time to read. */
+/** Ends a connection, and destroys it once the caller has had time to read. */
 function endSoon(socket: Duplex, last = ""): void {
   if (socket.writableEnded) return;
   socket.end(last, () => setTimeout(() => socket.destroy(), LINGER_MS).unref());

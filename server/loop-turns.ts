@@ -1,28 +1,31 @@
-// What may keep the event loop for long, such as to plan a GraphQL operation: everybody else has a turn in between. A hundred
-// requests that come together would otherwise be prepared one after the other while nobody is answered, not even whoever asks
-// whether the service lives. Time is the processor's: a machine that has other work makes nobody's request a long one.
+// Turns for work that may block the event loop for long, such as planning a GraphQL operation: other requests
+// are handled in between. Otherwise a hundred requests that come together would be prepared one after the
+// other while nothing is answered, not even a liveness probe. CPU time counts, and not elapsed time: on a
+// busy machine every request takes long.
 import { CallerGone, ServiceBusy } from "./postgres/unavailable.ts";
 
-/** Small ones follow each other at once: where a turn of the loop is long, one in each would be too few for all that come. */
+/**
+ * Short turns follow each other for this long: one per iteration would be too few when iterations are long.
+ */
 const AT_ONCE_MS = 10;
 
-/** Who has kept the loop for longer lets as much time pass, so that others have half of it. */
+/** After a longer turn the caller pauses for as long as it took, so that others have half of the time. */
 const LONG_MS = 20;
 const PATIENCE_MS = 30_000;
 
 type Waiting = { since: number; begin: () => void; refuse: (error: Error) => void };
 
-/** Gives turns by caller, few in each turn of the event loop. */
+/** Gives turns by caller, a few in each iteration of the event loop. */
 export class LoopTurns {
-  /** In the order of their turns: whoever has just had one comes last. */
+  /** In the order of their turns: the caller who has just had one comes last. */
   readonly #waiting = new Map<string, Waiting[]>();
   readonly #resting = new Set<string>();
   #isRunning = false;
 
   /**
-   * Waits for a caller's turn. What is done then, until something else is waited for, is the turn.
-   * @param gone of who does not need it any more
-   * @param since when it first waited, of what had to take another turn
+   * Waits for a caller's turn, which lasts until the code after it waits for something else.
+   * @param gone aborted if the turn is no longer needed
+   * @param since when the wait began, if this is not the request's first turn
    * @throws CallerGone, ServiceBusy
    */
   take(caller: string, gone?: AbortSignal, since = performance.now()): Promise<void> {
@@ -44,7 +47,7 @@ export class LoopTurns {
     setImmediate(() => this.#next(0));
   }
 
-  /** @param spentMs by those who had their turns since the loop did something else */
+  /** @param spentMs CPU time of the turns since the loop did something else */
   #next(spentMs: number): void {
     const [caller, own] = this.#waiting.entries().find(([name]) => !this.#resting.has(name)) ?? [];
     this.#isRunning = caller !== undefined;
@@ -55,7 +58,7 @@ export class LoopTurns {
     const before = process.threadCpuUsage();
     if (performance.now() - since > PATIENCE_MS) refuse(new ServiceBusy());
     else begin();
-    // Once all is done that waits for nothing else.
+    // After everything in this turn that does not wait for something else.
     queueMicrotask(() =>
       process.nextTick(() => {
         const { user, system } = process.threadCpuUsage(before);

@@ -53,17 +53,17 @@ export type ServerOptions = {
   databaseUrl: string;
   store: GraphStore;
   logger: Logger;
-  /** With callers who are slow to say what they want. */
+  /** Time limits for slow callers. */
   patience?: Patience;
-  /** Of the process, where other parts run in it as well. */
+  /** The metrics of the process, if other parts run in it as well. */
   metrics?: Metrics;
-  /** When its schema is built: before the server listens, or with the first request for it. */
+  /** When the GraphQL schema is built: before the server listens, or on the first request for it. */
   graphql?: "at the start" | "on demand";
 };
 
 /**
- * A server under load builds the schema before anybody waits; where starting is what counts, it may never be needed, unless
- * documents have to fit it.
+ * Under load, the schema should be built before anybody waits for it. Where a quick start counts, it may
+ * never be needed, unless registered documents have to be checked against it.
  */
 async function makeGraphql(
   options: Parameters<typeof graphqlOnDemand>[0],
@@ -74,7 +74,7 @@ async function makeGraphql(
   return createGraphql(options);
 }
 
-/** Loaded where it is configured: with a library that a start would wait for. */
+/** Loaded only if configured, since its library would slow down the start. */
 async function makeProvider({ signIn, oidc }: Config, logger: Logger) {
   if (!signIn) return undefined;
   const { SignInProvider } = await import("./pages/sign-in/provider.ts");
@@ -92,8 +92,8 @@ export type RunningServer = {
 
 /**
  * Starts the server on config.host and config.port.
- * @throws the error from listen, such as EADDRINUSE; StartError if the demo key would be exposed to a network, or
- *   if a manifest of documents cannot be read, or a document of it not be answered
+ * @throws the error from listen, such as EADDRINUSE; StartError if the demo key would be exposed to a
+ * network, or if a manifest of documents cannot be read, or one of its documents not be answered
  */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const up = new AsyncDisposableStack();

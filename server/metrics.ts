@@ -1,4 +1,4 @@
-// What the server tells of itself: what callers ask and how they are answered, and what it reads with the rights of any key.
+// The server's metrics: what callers ask and how they are answered, and what any key may read of the graph.
 import type { RequestHandler } from "express";
 import { Counter, Gauge, Histogram } from "prom-client";
 import type { GraphHealth, Metrics } from "../process/metrics.ts";
@@ -12,7 +12,7 @@ import type { Replica } from "./postgres/replica.ts";
 import { currentRequest } from "./request-context.ts";
 import type { SparqlEndpoint } from "./sparql/endpoint.ts";
 
-/** What the server tells its metrics. */
+/** What the server reports to its metrics. */
 type ServerMetrics = {
   /** Counts and times requests; comes after nameRequest. */
   measure: RequestHandler;
@@ -20,7 +20,7 @@ type ServerMetrics = {
   refused: (code: ErrorCode) => void;
 };
 
-/** What of a server there is something to tell of. */
+/** The parts of a server that its metrics are about. */
 type Told = {
   /** Its connections; the state of the graph is read with no more rights than any key has. */
   postgres: Postgres;
@@ -107,7 +107,7 @@ function watchReads(metrics: Metrics, reads: Reads, replica: Replica | undefined
   lag.remove();
   if (!replica) return;
   metrics.watchPool("replica", replica.pool, replica.connections);
-  // A replica that does not answer takes nothing from database_up.
+  // A replica that does not answer does not affect database_up.
   metrics.watchDatabase(
     async () => ({ bytes: await replica.lag() }),
     ({ bytes }) => bytes !== undefined && lag.set(bytes),
@@ -115,7 +115,7 @@ function watchReads(metrics: Metrics, reads: Reads, replica: Replica | undefined
   );
 }
 
-// A caller may send any word for a method that Node knows, and each would be a series.
+// Callers may use any method that Node knows, and each would be a series.
 const METHODS = new Set(["GET", "HEAD", "POST", "OPTIONS"]);
 
 async function readHealth(connections: Connections): Promise<GraphHealth> {

@@ -1,27 +1,28 @@
-// HTTP pipelining: requests that a caller sends over one connection without waiting for the answers. HTTP/1.1 allows it and answers them in
-// order, but Node hands over all that a packet holds at once: two thousand requests, and nobody else has a turn meanwhile.
+// HTTP pipelining: requests that a caller sends over one connection without waiting for the answers. HTTP/1.1
+// allows it and answers them in order, but Node hands over all requests of a packet at once: up to two
+// thousand, which block everybody else.
 import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { whenClosed } from "./hang-up.ts";
 
-/** How many may wait on one connection; no browser and no proxy has any wait. */
+/** How many requests may wait on one connection; browsers and proxies do not pipeline. */
 const WAITING = 20;
 
 type Waiting = { response: ServerResponse; begin: () => void };
 
-/** Begins what comes over a connection when what came before is answered, and everybody else has had a turn. */
+/** Begins a request when the one before it on its connection is answered and others have had a turn. */
 export class Pipelining {
-  /** By connection, those that wait while one is being answered. */
+  /** By connection, the requests that wait while one is being answered. */
   readonly #lines = new WeakMap<Duplex, Waiting[]>();
 
-  /** Whether something that came over this connection is not answered yet. */
+  /** Whether a request on this connection is not answered yet. */
   isBusy(socket: Duplex): boolean {
     return this.#lines.has(socket);
   }
 
   /**
-   * Begins in its turn what came over a connection.
-   * @returns whether it will; not if too many wait there already
+   * Begins a request when it is its turn.
+   * @returns false if too many are waiting on this connection already
    */
   take(socket: Duplex, response: ServerResponse, begin: () => void): boolean {
     const line = this.#lines.get(socket);
@@ -42,7 +43,7 @@ export class Pipelining {
   }
 
   #goOn(socket: Duplex, next: Waiting, line: Waiting[]): void {
-    // The answer before may have been the last on this connection, which is then nobody's.
+    // The previous answer may have been the last one on this connection, which is closed then.
     if (socket.writable) this.#begin(socket, next, line);
     else line.length = 0;
   }

@@ -1,9 +1,9 @@
-// Requests that a caller may send again without having their work done twice, at every door that takes an Idempotency-Key.
+// Requests that may be repeated without being carried out twice, at every door that takes an Idempotency-Key.
 import type { Request } from "express";
 import { validationFailed } from "./errors.ts";
 import { REQUEST_HEADERS } from "./headers.ts";
 
-/** How a refusal calls the header. */
+/** The name of the header in refusals. */
 const HEADER = "Idempotency-Key";
 
 /** A request that a caller may send again. */
@@ -17,21 +17,21 @@ export type Repeatable = {
 declare global {
   namespace Express {
     interface Request {
-      /** Set where the answer is made by others than those who have read the request. */
+      /** Set if the code that makes the answer is not the code that has read the request. */
       repeatable?: Repeatable | undefined;
     }
   }
 }
 
 /**
- * A request as one that may be sent again, if its caller says so.
- * @throws ApiError 400 for a key that is none
+ * A request with its idempotency key, if it has one.
+ * @throws ApiError 400 for an invalid key
  */
 export function repeatableOf(request: Request): Repeatable | undefined {
   const key = request.get(REQUEST_HEADERS.idempotencyKey);
   if (key === undefined) return undefined;
   if (key.length === 0 || key.length > 255) throw notRepeatable("must have 1 to 255 characters");
-  // With or without it, it is the same path.
+  // A slash at the end makes no difference.
   const path = request.path.replace(/\/$/, "");
   return { key, request: { method: request.method, path, body: request.body as unknown } };
 }

@@ -1,5 +1,5 @@
-// What is known of the request that is being answered, wherever its answer is made: its id, which everything that is told
-// of it carries, and the errors that it ended in.
+// The request that is being answered, wherever its answer is made: its id, which is in everything that is
+// logged or answered, and the errors that it ended in.
 import { AsyncLocalStorage } from "node:async_hooks";
 import { randomUUID } from "node:crypto";
 import type { ServerResponse } from "node:http";
@@ -10,19 +10,19 @@ import { REQUEST_HEADERS, RESPONSE_HEADERS } from "./headers.ts";
 /** A request that is being answered. */
 export type RequestContext = {
   readonly id: string;
-  /** What the caller was refused or what failed, by code; a GraphQL request can have several. */
+  /** Codes of what was refused or failed; a GraphQL request can have several. */
   readonly errors: Set<ErrorCode>;
-  /** Says when to try again, unless the answer has begun. */
+  /** Sets Retry-After, unless the answer has begun. */
   readonly retryAfter: (seconds: number) => void;
 };
 
 const contexts = new AsyncLocalStorage<RequestContext>();
 const answered = new WeakMap<ServerResponse, RequestContext>();
 
-// Long enough for what proxies make, and with nothing in it that a log, a header or a shell could stumble over.
+// Long enough for the ids of proxies, with nothing that a log, a header or a shell could stumble over.
 const SANE_ID = /^[\w.:=/+-]{1,64}$/;
 
-/** Gives each request an id, the caller's own if it is fit for use, and tells it in the answer. */
+/** Gives each request an id, the caller's own if it is suitable, and returns it in the answer. */
 export const nameRequest: RequestHandler = (request, response, next) => {
   const given = request.get(REQUEST_HEADERS.requestId);
   const id = given !== undefined && SANE_ID.test(given) ? given : randomUUID();
@@ -40,7 +40,7 @@ export function currentRequest(): RequestContext | undefined {
   return contexts.getStore();
 }
 
-/** The request that a response answers, for who is not called by it; undefined before it has its name. */
+/** The context of a response, for code that runs outside of its request; undefined before nameRequest. */
 export function requestOf(response: ServerResponse): RequestContext | undefined {
   return answered.get(response);
 }

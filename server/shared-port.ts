@@ -1,5 +1,6 @@
-// One port for several servers of this process: Node takes one new connection of each in a turn of its event loop, and turns are
-// long when there is much to do, so that whoever opened hundreds of connections would keep everybody else's waiting for seconds.
+// One port for several servers of this process: Node accepts one new connection of each in an iteration of
+// its event loop. Iterations are long when there is much to do, so a client that opened hundreds of
+// connections would keep those of everybody else waiting for seconds.
 import { once } from "node:events";
 import { createServer } from "node:net";
 import type { AddressInfo, ListenOptions, Server } from "node:net";
@@ -8,8 +9,8 @@ import type { AddressInfo, ListenOptions, Server } from "node:net";
 const UNSHARED = ["ENOTSUP", "ENOPROTOOPT"];
 
 /**
- * Has all of them listen at one port where the system spreads connections over them (Linux and FreeBSD, for example), and
- * only the first one elsewhere. No other process may have the port.
+ * Has all of them listen on one port where the system spreads connections over them (Linux and FreeBSD, for
+ * example), and only the first one elsewhere. No other process may have the port.
  * @param port 0 for any that is free
  * @returns the port
  * @throws the error from listen, such as EADDRINUSE
@@ -31,14 +32,14 @@ export async function listenTogether(
   try {
     for (const each of others) await listen(each, { port: taken, host, reusePort: true });
   } catch (error) {
-    // Who was told that nobody listens does not come back to end what does.
+    // A caller who gets an error does not come back to close the servers that listen.
     for (const each of [first, ...others]) each.close();
     throw error;
   }
   return taken;
 }
 
-/** Who may share a port is not told that others have it, be it a second one of ours. */
+/** Sharing a port would succeed even if another process has it, such as a second one of this service. */
 async function requireFree(port: number, host: string): Promise<void> {
   const server = createServer();
   await listen(server, { port, host });

@@ -1,16 +1,19 @@
-// Who gets the next connection, or the next query of the graph. One caller may use no more than a share of them, and
-// those who wait take turns by caller, so that a caller who asks for a hundred things at once stands only in its own way.
+// Decides which request gets the next database connection or graph query. One caller may use no more than a
+// share of them, and waiting requests take turns by caller, so that a caller who asks for a hundred things at
+// once delays only itself.
 import { LRUCache } from "lru-cache";
 import { CallerGone, ServiceBusy } from "./postgres/unavailable.ts";
 
-/** How many there are, and how they are shared. */
+/** How many slots there are, and how they are shared. */
 export type ShareLimits = {
   slots: number;
-  /** that one caller may have at a time */
+  /** slots that one caller may have at a time */
   perCaller: number;
-  /** a caller who keeps its slots for longer than this, but for rests, has fewer at a time, while others are there */
+  /**
+   * a caller whose requests take longer than this, apart from rests, gets fewer slots while others are there
+   */
   slowMs: number;
-  /** how long a caller waits before it is told that the service is busy */
+  /** how long a request waits before it is refused because the service is busy */
   patienceMs: number;
   /** how many of one caller's requests may wait */
   queuePerCaller: number;
@@ -19,24 +22,28 @@ export type ShareLimits = {
 };
 
 /**
- * A queue in which somebody has waited for so long, and to which more still come, does not get shorter by waiting. They are
- * refused then, for those who came later; unless they have not waited for twice as long as their caller's requests take.
+ * If a request has waited for this long and more still come, the queue does not get shorter by waiting. Such
+ * requests are refused in favor of later ones, unless they have waited less than twice as long as their
+ * caller's requests take.
  */
 const FRESH_MS = 400;
-/** In a queue that has not been empty for two seconds, and will not be soon: who is served then is served within a second. */
+/**
+ * For a queue that has not been empty for two seconds, and will not be soon: a shorter limit, so that
+ * requests that are served are served within a second.
+ */
 const ENDURING = { afterMs: 2_000, freshMs: 300 };
 /**
- * Of the time in which no slot comes back only so much counts: whoever waits for the database, which a migration may keep
- * for a second at a time, is not too many.
+ * Only this much of a period in which no slot is released counts as waiting: while a migration holds the
+ * database for a second, the requests that wait are not too many.
  */
 const STALL_MS = 100;
 
-/** What a slow caller keeps: one that takes very long is not to stand before all of its others. */
+/** Slots that a slow caller keeps, so that one very long request does not block its others. */
 const LEAST = 2;
 
-/** How long others count as being there after they have come. */
+/** How long other callers count as present after their last request. */
 const COMPANY_MS = 1_000;
-/** How much of what is remembered of a caller the last time that it had a slot makes up. */
+/** The weight of a caller's latest slot in its moving average. */
 const NEWEST = 1 / 4;
 const REMEMBERED_CALLERS = 10_000;
 
@@ -44,20 +51,20 @@ type Waiting = { since: number; admit: () => void; refuse: (error: Error) => voi
 type Caller = {
   running: number;
   readonly waiting: Set<Waiting>;
-  /** Of requests that have had a slot before. */
+  /** requests that have had a slot before */
   readonly continuing: Set<Waiting>;
-  /** when the last of them came */
+  /** when the latest of them came */
   latest: number;
-  /** when the first of them came to whom nobody was before */
+  /** when a request last came to an empty queue */
   queuedSince: number;
 };
 type Seen = { name: string; at: number };
-/** For how many milliseconds a slot is kept, and for how many of them something is done. */
+/** How long a slot is held, and for how much of that time it is busy. */
 type Kept = { heldMs: number; busyMs: number };
-/** @param restedMs for how long nothing was done meanwhile, which makes nobody slow */
+/** @param restedMs idle time, which does not make a caller slow */
 export type GiveBack = (restedMs?: number) => void;
 
-/** As many as one caller may have where there is always to be one for another. */
+/** The most slots for one caller if others must always find one: half, rounded up. */
 export function halfOf(slots: number): number {
   return Math.ceil(slots / 2);
 }
@@ -65,16 +72,16 @@ export function halfOf(slots: number): number {
 /** Shares a number of slots among callers. */
 export class Shares {
   readonly #limits: ShareLimits;
-  // In the order of their turns: whoever has just been served comes last.
+  // In the order of their turns: the caller who has just been served comes last.
   readonly #callers = new Map<string, Caller>();
-  // How each keeps a slot.
+  // Moving averages of how each caller uses a slot.
   readonly #typical = new LRUCache<string, Kept>({ max: REMEMBERED_CALLERS });
-  // Who has come last, and who has come last before that and is somebody else.
+  // The last caller, and the last one before it that was another.
   #last: Seen = { name: "", at: -Infinity };
   #other: Seen = { name: "", at: -Infinity };
   #free: number;
   #queued = 0;
-  // The time for which slots have come back, until one last did.
+  // The time as waiting requests count it, when a slot was last released.
   #flowed = 0;
   #lastBack = performance.now();
 
@@ -88,7 +95,7 @@ export class Shares {
     return { used: this.#limits.slots - this.#free, waiting: this.#queued };
   }
 
-  /** Whether somebody else waits for nothing but a slot. */
+  /** Whether another caller waits for nothing but a slot. */
   isWantedBesides(name: string): boolean {
     const others = this.#callers.entries().filter(([other]) => other !== name);
     return others.some(([other, caller]) => isWaiting(caller) && this.#mayRun(other, caller));
@@ -97,9 +104,9 @@ export class Shares {
   /**
    * Takes a slot, when it is the caller's turn.
    * @param gone ends the waiting
-   * @param isUnderWay whether the request has had a slot before: among the caller's own it comes first then, or it would
-   * wait as often as it has something to ask
-   * @returns what gives it back, to be called once
+   * @param isUnderWay whether the request has had a slot before: it then comes before the caller's other
+   * requests, or it would queue again for each of its statements
+   * @returns releases the slot, to be called once
    * @throws ServiceBusy when the queue is full or patience has run out; CallerGone
    */
   async take(name: string, gone?: AbortSignal, isUnderWay = false): Promise<GiveBack> {
@@ -124,12 +131,12 @@ export class Shares {
     };
   }
 
-  /** The time as those who wait count it. */
+  /** The time as waiting requests count it: stalls count for less. */
   #now(): number {
     return this.#flowed + Math.min(performance.now() - this.#lastBack, STALL_MS);
   }
 
-  /** Whether somebody else is there, or was a second ago. */
+  /** Whether another caller is there, or was a second ago. */
   hasCompany(name: string): boolean {
     const company = this.#last.name === name ? this.#other : this.#last;
     const others = this.#callers.size - (this.#callers.has(name) ? 1 : 0);
@@ -137,8 +144,9 @@ export class Shares {
   }
 
   /**
-   * What takes twice as long uses twice as much of the machine, so one caller may have half as much of it at a time; and one
-   * of whom nothing is known yet as much as a slow one, or five searches at once would show it too late.
+   * A request that takes twice as long uses twice as much of the machine, so its caller gets half as many
+   * slots. A caller of whom nothing is known yet counts as slow; otherwise five searches at once would show
+   * it too late.
    */
   #mayRun(name: string, { running }: Caller): boolean {
     const { perCaller, slowMs } = this.#limits;
@@ -177,9 +185,9 @@ export class Shares {
         },
       };
       const giveUp = () => queue.has(waiting) && waiting.refuse(new ServiceBusy());
-      // Slots that came back while this process stood still are lent first.
+      // After a stall of the process, slots that were released meanwhile are handed out first.
       const patience = setTimeout(() => setImmediate(giveUp), this.#limits.patienceMs);
-      // By then nobody else may be there any more, and it may run at once.
+      // By then other callers may have gone, so that this one may have more slots.
       const alone = setTimeout(() => this.#admitNext(), COMPANY_MS + 1);
       const hangUp = () => waiting.refuse(new CallerGone());
       gone?.addEventListener("abort", hangUp);
@@ -209,7 +217,7 @@ export class Shares {
     if (isIdle && this.#callers.get(name) === caller) this.#callers.delete(name);
   }
 
-  /** Who has fewer running comes first, then whose turn it is. */
+  /** The caller with the fewest running requests comes first, then the one whose turn it is. */
   #admitNext(): void {
     while (this.#free > 0) {
       let next: { name: string; caller: Caller } | undefined;
@@ -224,7 +232,7 @@ export class Shares {
     }
   }
 
-  /** The first of those who wait, after those are refused who have waited for too long while others came. */
+  /** The first waiting request, after refusing those that have waited for too long while others came. */
   #firstOf(name: string, { waiting, continuing, latest, queuedSince }: Caller): Waiting | undefined {
     for (const each of continuing) return each;
     const now = this.#now();

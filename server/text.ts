@@ -1,5 +1,5 @@
-// Text as it comes in: UTF-8, or refused. What decodes leniently stores U+FFFD for what it could not read, or asks
-// another question than the caller did.
+// Incoming text is UTF-8, or refused. A lenient decoder would store U+FFFD for what it could not read, or run
+// another query than the caller sent.
 import type { IncomingMessage } from "node:http";
 import type { RequestHandler } from "express";
 import { ApiError } from "./errors.ts";
@@ -7,7 +7,7 @@ import { REQUEST_HEADERS } from "./headers.ts";
 
 /**
  * Decodes UTF-8.
- * @param what it is, for the refusal: "The query"
+ * @param what names the text in the refusal: "The query"
  * @throws ApiError 400 validation_failed
  */
 export function decodeUtf8(bytes: Uint8Array, what: string): string {
@@ -20,7 +20,7 @@ export function decodeUtf8(bytes: Uint8Array, what: string): string {
 
 const PERCENT = 0x25;
 
-/** By the code of each character, the value of the hexadecimal digit that it is; -1 if it is none. */
+/** Values of hexadecimal digits by character code; -1 for other characters. */
 const DIGITS = Int8Array.from({ length: 256 }, (_, code) => {
   const value = Number.parseInt(String.fromCharCode(code), 16);
   return Number.isNaN(value) ? -1 : value;
@@ -30,7 +30,7 @@ const DIGITS = Int8Array.from({ length: 256 }, (_, code) => {
 export function requireUtf8Encoding(encoded: string, what: string): void {
   const bytes = Buffer.from(encoded, "latin1");
   let length = 0;
-  // Not by a regular expression: an address of nothing else would take a twentieth of a second.
+  // Not with a regular expression: a URL of nothing but escapes would take a twentieth of a second.
   for (let at = 0; at < bytes.length; at += 1, length += 1) {
     const high = DIGITS[bytes[at + 1] ?? 0]!;
     const low = DIGITS[bytes[at + 2] ?? 0]!;
@@ -41,14 +41,17 @@ export function requireUtf8Encoding(encoded: string, what: string): void {
   decodeUtf8(bytes.subarray(0, length), what);
 }
 
-/** Of arrays and objects within each other. Libraries walk through them by recursion, which has room for some thousand. */
+/** Levels of arrays and objects. Libraries walk through them recursively, which works for some thousand. */
 const DEEPEST_JSON = 100;
-/** The smallest take two bytes of a body, from which a few hundred can be unpacked, and up to two hundred of the heap for as long as a request waits. */
+/**
+ * The smallest value takes two bytes of a body, which may be compressed by a factor of some hundreds, and up
+ * to two hundred bytes of the heap for as long as a request waits.
+ */
 const MOST_VALUES = 5_000;
 
 /**
- * Refuses JSON that is nested too deeply, or has too many values. Sign by sign: a regular expression for strings would look at all that follows, again
- * for each quotation mark of a text that is none.
+ * Refuses JSON that is nested too deeply, or has too many values. Character by character: in malformed text,
+ * a regular expression for strings would search everything that follows again for each quotation mark.
  */
 function requireSmall(text: string, what: string): void {
   let depth = 0;
@@ -60,7 +63,7 @@ function requireSmall(text: string, what: string): void {
     else if (isString) at += sign === "\\" ? 1 : 0;
     else if (sign === "[" || sign === "{") depth += 1;
     else if (sign === "]" || sign === "}") depth -= 1;
-    // The first one of a list or an object is counted with it, which takes as much if it is empty.
+    // The first value of a list or object is counted with its bracket; an empty one takes as much memory.
     if (!isString && (sign === "[" || sign === "{" || sign === ",")) values += 1;
     if (depth > DEEPEST_JSON) {
       throw new ApiError("validation_failed", {
@@ -76,15 +79,15 @@ function requireSmall(text: string, what: string): void {
 }
 
 /**
- * Parses JSON. Half of a surrogate pair, which JSON can write and UTF-8 cannot, is refused.
- * @param what it is, for the refusal
+ * Parses JSON. Half of a surrogate pair, which JSON can express and UTF-8 cannot, is refused.
+ * @param what names the text in the refusal
  * @throws ApiError 400 validation_failed
  */
 export function parseJson(bytes: Uint8Array, what = "The body"): unknown {
   const text = decodeUtf8(bytes, what);
   requireSmall(text, what);
   try {
-    // Looking at every text takes several times as long as parsing, and such escapes are rare.
+    // Checking every string takes several times as long as parsing, and such escapes are rare.
     return JSON.parse(text, SURROGATE_ESCAPE.test(text) ? requireWellFormed : undefined);
   } catch (error) {
     if (error instanceof ApiError) throw error;
@@ -92,7 +95,7 @@ export function parseJson(bytes: Uint8Array, what = "The body"): unknown {
   }
 }
 
-/** For body parsers: parses a body of JSON ahead of them, and refuses what they would let through. */
+/** For body parsers: checks a body of JSON before they parse it, and refuses what they would accept. */
 export function verifyJson(
   _request: IncomingMessage,
   _response: unknown,
@@ -110,7 +113,7 @@ export function requireUtf8Charset(contentType = ""): void {
   if (/;\s*charset\s*=\s*"?[^";\s]/i.test(contentType.replaceAll(SENT_CHARSET, ""))) throw otherCharset();
 }
 
-/** Refuses an address or a header of ours that is not UTF-8; Node reads headers as Latin-1. */
+/** Refuses a URL, or one of our request headers, that is not UTF-8; Node reads headers as Latin-1. */
 export const requireUtf8: RequestHandler = (request, _response, next) => {
   requireUtf8Encoding(request.originalUrl, "The address");
   for (const name of Object.values(REQUEST_HEADERS)) {
@@ -126,8 +129,9 @@ const ACCEPTED_CHARSET = /;\s*charset\s*=\s*"?utf-?8"?\s*(?=[;,]|$)/gi;
 const SENT_CHARSET = /;\s*charset\s*=\s*"?(?:utf-?8|us-ascii)"?\s*(?=;|$)/gi;
 
 /**
- * Takes UTF-8, in which every request and answer is, out of what a client accepts and sends, however it is spelt: by the
- * letter `application/json; charset=utf-8` is another type, and body parsers refuse `charset=utf8`.
+ * Removes the charset UTF-8, in which every request and answer is, from the headers Accept and Content-Type,
+ * however it is spelt: taken literally, `application/json; charset=utf-8` is another type, and body parsers
+ * refuse `charset=utf8`.
  */
 export const takeUtf8: RequestHandler = ({ headers }, _response, next) => {
   if (headers.accept !== undefined) headers.accept = headers.accept.replaceAll(ACCEPTED_CHARSET, "");

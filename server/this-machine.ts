@@ -1,5 +1,6 @@
-// While the demo key is live, the service is for this machine alone. Everybody knows the key, and any page that is open in
-// a browser here could send it to localhost: under its own origin, or with a name of its own that is made to point here.
+// While the demo key is live, only this machine may use the service. Everybody knows the key, and any page
+// that is open in a browser here could send it to localhost: from its own origin, or under a domain of its
+// own that is made to resolve to this machine.
 import { isIPv6 } from "node:net";
 import type { RequestHandler } from "express";
 import { isLoopback } from "../config.ts";
@@ -12,7 +13,7 @@ export function isLocalOrigin(origin: string): boolean {
   return /^https?:$/.test(protocol) && isLoopback(hostname.replaceAll(/[[\]]/g, ""));
 }
 
-/** The name or address in a Host header, without its port; empty where the header has another form than one of a URL. */
+/** The name or address in a Host header, without its port; empty if the header is malformed. */
 function nameIn(host: string): string {
   const [, address, name = ""] = /^(?:\[([\da-f:.]+)\]|([^:[\]]+))(?::\d*)?$/i.exec(host) ?? [];
   // Only an IPv6 address stands in brackets.
@@ -20,13 +21,14 @@ function nameIn(host: string): string {
 }
 
 /**
- * Answers only what is addressed to this machine, and comes from a page of this machine or from no page.
+ * Answers only requests that are addressed to this machine, and come from a page of this machine or from no
+ * page.
  * @param listed the origins that the operator allows by name
  */
 export function onlyThisMachine(listed: readonly string[]): RequestHandler {
   return (request, _response, next) => {
     const origin = request.get("origin");
-    // Not request.hostname, which believes what a page can write into X-Forwarded-Host.
+    // Not request.hostname, which trusts X-Forwarded-Host, and a page can set that.
     if (!isLoopback(nameIn(request.get("host") ?? ""))) throw new ApiError("host_not_allowed");
     if (origin !== undefined && !isLocalOrigin(origin) && !listed.includes(origin)) {
       throw new ApiError("origin_not_allowed", {
