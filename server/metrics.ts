@@ -16,7 +16,7 @@ import type { SparqlEndpoint } from "./sparql/endpoint.ts";
 type ServerMetrics = {
   /** Counts and times requests; comes after nameRequest. */
   measure: RequestHandler;
-  /** Counts what was refused before it was a request. */
+  /** Counts what was refused before it became a request. */
   refused: (code: ErrorCode) => void;
 };
 

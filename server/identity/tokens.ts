@@ -103,7 +103,7 @@ async function verify(
 
 /**
  * The person that the claims of a genuine token are about.
- * @throws ApiError 401 invalid_token when that is nobody whose address the provider has verified
+ * @throws ApiError 401 invalid_token unless it names a person whose address the provider has verified
  */
 export function personOf(
   issuer: string,
