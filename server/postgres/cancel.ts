@@ -1,7 +1,7 @@
 import pg from "pg";
 import { DatabaseUnavailable } from "./unavailable.ts";
 
-/** What node-postgres knows of a connection, beyond what its types tell. */
+/** The parts of a node-postgres connection that its types do not declare. */
 type Wire = NodeJS.EventEmitter & {
   stream: NodeJS.WritableStream & { destroy: () => void };
   connect: (port: number | string, host?: string) => void;
@@ -18,10 +18,10 @@ type Target = pg.ClientBase & {
 };
 
 /**
- * Asks the server to cancel what a connection is doing, as it is done in PostgreSQL's protocol: over a connection of
- * its own, by the two numbers that the server gave to the first. That works through a pooler, and needs no right.
- * Resolves when the server has closed that connection, which it does after it has passed the order on: from then on
- * no cancel is on its way any more that could hit a later statement.
+ * Asks the server to cancel the statement that runs on a connection, by PostgreSQL's protocol: over a second
+ * connection, with the process id and secret key that the server gave to the first. This works through a
+ * pooler and needs no privilege. Resolves when the server has closed the second connection, which it does
+ * after passing the cancel on: from then on no cancel is in flight that could hit a later statement.
  */
 export function cancelStatement(client: pg.ClientBase, patienceMs: number): Promise<void> {
   const { host, port, processID, secretKey, connectionParameters, sslNegotiation } = client as Target;

@@ -1,4 +1,4 @@
-// The connections that requests use: lent for a while, to each caller no more than its share.
+// Lends database connections to requests, to each caller no more than its share.
 import { setTimeout as sleep } from "node:timers/promises";
 import { DatabaseError } from "pg";
 import type pg from "pg";
@@ -25,36 +25,40 @@ import {
 
 /** On whose behalf a connection is used. */
 export type Borrower = Readonly<{
-  /** whose share it is: the id of the caller, or nothing for the service itself */
+  /** whose share it counts against: the id of the caller, or empty for the service itself */
   caller: string;
   /** Aborted when the caller hangs up; what runs is cancelled then. */
   gone?: AbortSignal;
-  /** How far a replica must have got. */
+  /** The log position that a replica must have replayed. */
   position?: Position;
-  /** Told for how many milliseconds each statement has kept the database; nobody is told of one that does not answer. */
+  /**
+   * Called with the milliseconds that each statement kept the database, unless the database does not answer.
+   */
   took?: (ms: number) => void;
 }>;
 
-/** A server may answer on open connections and take no new ones. */
+/** How long to wait for a new connection: a server may answer on open ones and accept no new ones. */
 const CONNECT_PATIENCE_MS = 1_500;
 
-/** How long the database gets, beyond its own time limit, to say that a statement has run into it. */
+/** How long, past its own statement timeout, the database gets to report it. */
 const GRACE_MS = 1_000;
-/** How long an order to cancel may take, how long the statement then gets to end, and how often this is tried. */
+/** How long a cancel request may take, and the statement then to end; and how often this is tried. */
 const CANCEL_PATIENCE_MS = 1_000;
 const CANCEL_TRIES = 3;
 
-/** After a statement that took longer, one of the same request waits as long while others are there, and at most so long. */
+/**
+ * After a statement that took longer, a request pauses as long, up to a limit, if other callers are active.
+ */
 const LONG_MS = 10;
 const LONGEST_REST_MS = 200;
 
-/** How values are written: alike by all servers and replicas, whatever their machines and databases have for it. */
+/** How values are written: the same on all servers and replicas, whatever their own settings are. */
 const WRITTEN = { timezone: "UTC", datestyle: "ISO", extra_float_digits: "1" };
 
-/** A pooler before PgBouncer 1.21 does not know, on the next connection, what was prepared on the last. */
+/** What PostgreSQL answers behind a pooler that loses prepared statements, as PgBouncer did before 1.21. */
 const NOT_PREPARED = new Set(["26000", "42P05"]);
 
-// As db/rules/replicas.sql has them.
+// Error codes of db/rules/replicas.sql: their prefix, and the one for a replica that is behind.
 const OURS = "EG";
 const BEHIND = "EG002";
 
@@ -65,7 +69,7 @@ export class Connections {
   readonly #pulse: Pulse;
   readonly #timeoutMs: number;
   readonly #preface: Preface;
-  // How many times the database had been lost when a connection was made.
+  // The pulse's outage count when each connection was opened: one from before an outage is not reused.
   readonly #made = new WeakMap<pg.PoolClient, number>();
   readonly #madeAt = new WeakMap<pg.PoolClient, number>();
   readonly #prepared = new WeakSet<pg.PoolClient>();
@@ -99,7 +103,7 @@ export class Connections {
     return this.#shares.usage;
   }
 
-  /** Tells how long each connection was waited for, in seconds, whether or not it came. */
+  /** Reports how long each request waited for a connection, in seconds, whether or not it got one. */
   onWait(told: (seconds: number) => void): void {
     this.#told = told;
   }
@@ -116,7 +120,7 @@ export class Connections {
 
   /**
    * Lends a connection for some work.
-   * @throws what take throws, and what the work throws
+   * @throws whatever take or the work throws
    */
   async borrow<T>(borrower: Borrower, work: (connection: BorrowedConnection) => Promise<T>): Promise<T> {
     const connection = await this.take(borrower);
@@ -129,7 +133,7 @@ export class Connections {
 
   /**
    * Lends a connection until it is released.
-   * @throws ServiceBusy when others have them all; DatabaseUnavailable; CallerGone
+   * @throws ServiceBusy when the queue is full or the wait too long; DatabaseUnavailable; CallerGone
    */
   async take(borrower: Borrower): Promise<BorrowedConnection> {
     if (this.#pulse.isDown) throw new DatabaseUnavailable();
@@ -174,7 +178,7 @@ export class Connections {
               within(CONNECT_PATIENCE_MS, connecting, () => new DatabaseUnavailable()),
             ));
       } catch (error) {
-        // It may still succeed, when nobody waits for it any more.
+        // The connection may still open after this request has given up on it.
         connecting.then(
           (late) => late.release(),
           () => undefined,
@@ -186,7 +190,7 @@ export class Connections {
     }
   }
 
-  /** Prepares on a connection what every statement needs; whether that is possible. */
+  /** Prepares the settings statement on a connection; returns whether statements can be prepared at all. */
   async #prepare(client: pg.PoolClient): Promise<boolean> {
     if (this.#mayPrepare && !this.#prepared.has(client)) {
       const { name, text } = this.#preface;
@@ -214,7 +218,7 @@ type Parts = {
   forgets: () => void;
 };
 
-/** A connection in the hands of one caller. */
+/** A connection while it is lent to one caller. */
 export class BorrowedConnection {
   readonly #parts: Parts;
   #isBroken = false;
@@ -227,9 +231,9 @@ export class BorrowedConnection {
   }
 
   /**
-   * Waits, before a further statement, for as long as the last has taken, if that was long and others are there: a request that has
-   * twenty of them is not to keep a processor from the first to the last. Not while somebody else waits for nothing but a
-   * connection: that one would have to wait for the rest as well.
+   * Before a further statement, pauses for as long as the last one took, if that was long and other callers
+   * are active: a request with twenty statements must not keep a processor busy from the first to the last.
+   * No pause while another caller only waits for a connection: it would have to wait for the pause as well.
    * @throws CallerGone
    */
   async rest(): Promise<void> {
@@ -249,8 +253,8 @@ export class BorrowedConnection {
 
   /**
    * Runs one statement under settings that hold for it alone, in one round trip.
-   * @param settings such as the role; statement_timeout and WRITTEN are added. null: none at all
-   * @param onRow is told the bytes of each row; what it throws becomes the answer
+   * @param settings such as the role; statement_timeout is added. null: none at all
+   * @param onRow called with the bytes of each row; an error that it throws becomes the query's error
    * @throws DatabaseError as PostgreSQL raised it; DatabaseUnavailable, StatementTimeout, CallerGone; ReplicaUnfit
    */
   async run<R extends pg.QueryResultRow>(
@@ -287,7 +291,7 @@ export class BorrowedConnection {
     return traceStatement(query, () =>
       this.#watch(() =>
         send().catch((error: unknown) => {
-          // Nothing has been run: the statement was not found, and what came before it ended with the transaction.
+          // Nothing took effect: the statement was not found, and the settings ended with the transaction.
           if (!(error instanceof DatabaseError && NOT_PREPARED.has(error.code ?? ""))) throw error;
           forgets();
           return send();
@@ -316,7 +320,7 @@ export class BorrowedConnection {
     if (gone?.aborted) throw new CallerGone();
     const overdue = Promise.withResolvers<never>();
     const giveUp = () => overdue.reject(new StatementTimeout());
-    // What came while this process stood still is read first.
+    // An answer that arrived while this process was blocked is read first.
     const deadline = setTimeout(() => setImmediate(giveUp), timeoutMs + GRACE_MS);
     let running: Promise<T> | undefined;
     const began = performance.now();
@@ -355,7 +359,7 @@ export class BorrowedConnection {
   }
 }
 
-/** What fails before a statement has begun on a replica says that it is none for us. */
+/** An error before the statement itself has begun on a replica means that this replica cannot be used. */
 function unfit(preface: Preface, error: unknown): unknown {
   if (preface !== SETTINGS_AT || !(error instanceof DatabaseError)) return error;
   if (NOT_PREPARED.has(error.code ?? "") || isSick(error)) return error;
@@ -365,7 +369,7 @@ function unfit(preface: Preface, error: unknown): unknown {
   return new ReplicaUnfit(reason, { cause: error, isBehind: error.code === BEHIND });
 }
 
-/** Cancels what runs on a connection until it has ended. An order that comes before the statement has no effect. */
+/** Repeats the cancel request until the statement has ended: one that arrives before it has no effect. */
 async function cancelUntil(client: pg.ClientBase, ended: Promise<void>): Promise<void> {
   let isOver = false;
   const end = ended.then(() => (isOver = true));

@@ -1,4 +1,4 @@
-// Whether PostgreSQL is there, found out through a connection that is used for nothing else.
+// Checks whether PostgreSQL answers, over a connection that is used for nothing else.
 import { DatabaseError } from "pg";
 import type pg from "pg";
 import { closeClient } from "../../db/close.ts";
@@ -6,17 +6,17 @@ import { Pulse, SilentWay } from "../../process/pulse.ts";
 import type { Signs } from "../../process/pulse.ts";
 import { DatabaseUnavailable } from "./unavailable.ts";
 
-// The server is there but has no room, or no longer likes the password: connections that are open still work.
+// The server is up but out of resources, or rejects the password: connections that are open still work.
 const IS_THERE = /^(53|28)/;
 
-/** The connection that asks. */
+/** The connection that checks. */
 export class Heartbeat implements Signs {
-  // Together below two seconds: until it is asked, until it counts as dead.
+  // Until the database is asked, and until it counts as dead: together below two seconds.
   readonly askAfterMs = 500;
   readonly patienceMs = 1_000;
   readonly #connect: () => pg.Client;
   #client: pg.Client | undefined;
-  /** One that has not answered in time. */
+  /** A connection that did not answer in time. */
   #silent: pg.Client | undefined;
 
   /** @param connect makes a client that is not connected yet */
@@ -42,7 +42,7 @@ export class Heartbeat implements Signs {
     try {
       if (isNew) await client.connect();
       await client.query("select");
-      // Late, but there is somebody.
+      // It answered after all, if late.
       if (client === this.#silent) this.#endSilent();
       if (this.#silent === undefined) return true;
     } catch (error) {
@@ -67,7 +67,9 @@ export class Heartbeat implements Signs {
     return client;
   }
 
-  /** Until a new one has answered: those that were made when it was may be like it. */
+  /**
+   * Keeps it until a new connection has answered: other connections as old as this one may be dead as well.
+   */
   #keepSilent(client: pg.Client): void {
     if (this.#client !== client) return;
     this.#client = undefined;
@@ -81,7 +83,7 @@ export class Heartbeat implements Signs {
   }
 
   #drop(client: pg.Client): void {
-    // That it has ended is an answer too.
+    // Its end counts as an answer.
     if (this.#silent === client) this.#endSilent();
     if (this.#client !== client) return;
     this.#client = undefined;
@@ -90,8 +92,8 @@ export class Heartbeat implements Signs {
 }
 
 /**
- * Waits for work in the database, but no longer than the database lives.
- * @param options.madeAt since when there is the connection on which it is done
+ * Waits for work in the database, but only while the database is alive.
+ * @param options.madeAt when the connection that does the work was opened
  * @throws DatabaseUnavailable, at once when it is known to be down
  */
 export async function whileAlive<T>(
@@ -104,7 +106,7 @@ export async function whileAlive<T>(
   const fail = (cause: Error) => lost.reject(new DatabaseUnavailable({ ...options, cause }));
   const attendance = pulse.attend(fail, madeAt);
   try {
-    // What comes of the other one after that concerns nobody.
+    // Whichever of the two loses the race is ignored.
     const result = await Promise.race([work(), lost.promise]);
     attendance.answered();
     return result;

@@ -1,12 +1,12 @@
-// How far the log of the primary has got: all that anybody has been told is done is before it, whichever server told them. One
-// small question serves all requests that have come before it is asked.
+// The primary's position in its write-ahead log: every change that any server has acknowledged lies before
+// it. One small query serves all requests that came in before it was sent.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Connections } from "./connections.ts";
 
 /** A place in the log of one database. */
 export type Position = Readonly<{ database: string; timeline: string; at: number }>;
 
-/** How much time is at least between one question and the next. */
+/** The pause between one query and the next. */
 const PAUSE_MS = 2;
 
 /** Asks the primary for its position. */
@@ -21,11 +21,11 @@ export class Positions {
 
   /**
    * A position that is not before what has been acknowledged until now.
-   * @throws what Connections throw, and PostgreSQL where it is no primary
+   * @throws what Connections throw; DatabaseError if the server is not a primary
    */
   current(): Promise<Position> {
     if (!this.#next) {
-      // Who comes while a question is under way has perhaps seen something that it does not know of.
+      // A request that comes while a query is under way may have seen a commit that the query does not cover.
       const next = this.#last.then(() => {
         this.#next = undefined;
         return this.#ask();

@@ -1,5 +1,5 @@
-// All connections of one server process to PostgreSQL, apart by what they are for: requests, however many there are,
-// take none from the look-up of keys, from readiness and metrics, or from LISTEN.
+// All connections of one server process to PostgreSQL, kept apart by purpose: requests, however many, cannot
+// use up those for key look-ups, for readiness and metrics, or for LISTEN.
 import pg from "pg";
 import { createPool } from "../../db/pool.ts";
 import { closePool } from "../../db/close.ts";
@@ -15,15 +15,17 @@ const PATIENCE_MS = 2_000;
 
 /** How much of the pool one key can have. */
 const SHARE = 1 / 4;
-/** Most requests need a few milliseconds; groups of all records need fifty, a search that reads everything hundreds. */
+/**
+ * Most requests take a few milliseconds; grouping all records takes fifty, a search of everything hundreds.
+ */
 const SLOW_MS = 25;
 
-// When a connection is given up that nobody waits for any more.
+// When an attempt to connect is given up for which no request waits any longer.
 const CONNECT_TIMEOUT_MS = 10_000;
-/** What the service asks on its own behalf is short. */
+/** For the service's own queries, which are short. */
 const OWN_TIMEOUT_MS = 5_000;
 
-/** How many statements look keys up at a time. */
+/** How many key look-ups run at a time. */
 export const LOOKUPS = 2;
 const PROBES = 1;
 
@@ -36,7 +38,7 @@ export type PostgresOptions = {
   statementTimeoutMs: number;
   /** called when a connection breaks */
   onError: (error: Error) => void;
-  /** Whether it is one, of which each statement makes sure. */
+  /** whether it is a replica, which each statement that carries a log position then checks */
   isReplica?: boolean;
 };
 
@@ -46,11 +48,11 @@ export class Postgres {
   readonly lookups: Connections;
   /** For metrics. */
   readonly probes: Connections;
-  /** For how far the log is, where there are replicas. */
+  /** For reading the log position, where there are replicas. */
   readonly positions: Connections;
   /** For readiness. */
   readonly pulse: Pulse;
-  /** The one behind requests, for the start of the service. */
+  /** The pool behind `requests`, for the start of the service. */
   readonly pool: pg.Pool;
   readonly #heartbeat: Heartbeat;
   readonly #open: (max: number) => pg.Pool;
@@ -63,7 +65,7 @@ export class Postgres {
       createPool(url, {
         max,
         onError,
-        // The histories remember through which program a change was made.
+        // The history tables record which program made a change.
         application_name: "engagement-server",
         connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
         keepAlive: true,

@@ -3,7 +3,7 @@
 import pg from "pg";
 import type { Position } from "./positions.ts";
 
-/** What node-postgres does with a query, beyond what its types tell. */
+/** The internals of node-postgres that its types do not declare. */
 type Wire = {
   parse: (message: { text: string; name: string }) => void;
   bind: (message: { portal: string; statement: string; values: unknown[] }) => void;
@@ -23,7 +23,7 @@ const Query = pg.Query as unknown as new (
   callback: (error: Error | null, result: pg.QueryResult) => void,
 ) => pg.Submittable & Internals;
 
-/** What stands before a statement: its $1 is made of the settings, by their names. */
+/** The statement sent ahead of each query; its $1 is built from the settings, by name. */
 export type Preface = Readonly<{
   name: string;
   text: string;
@@ -37,7 +37,7 @@ export const SETTINGS: Preface = {
   valueOf: (settings) => JSON.stringify(settings),
 };
 
-/** The same on a replica, once it is found to be one, and at a position if one is given. */
+/** The same on a replica; with a position, only if it is a replica of that database and has reached it. */
 export const SETTINGS_AT: Preface = {
   name: "settings_at",
   text: "select set_config(key, value, true) from json_each_text(app_private.at_position($1))",
@@ -47,15 +47,17 @@ export const SETTINGS_AT: Preface = {
 /** A preface with its $1. */
 type Applied = Readonly<{ preface: Preface; value: string }>;
 
-/** What else is to be done about a query. */
+/** Further options of a query. */
 export type Surroundings = {
-  /** A prepared statement that the connection can do without from now on. */
+  /** A prepared statement to close on the connection. */
   forget?: string | undefined;
-  /** Is told the bytes of each row. What it throws becomes the answer, and no more rows are kept. */
+  /**
+   * Called with the bytes of each row. An error that it throws becomes the query's; no more rows are kept.
+   */
   onRow?: ((bytes: number) => void) | undefined;
 };
 
-/** A query that is preceded by its settings before the same Sync. */
+/** A query sent right after its settings, before the same Sync. */
 export class QueryUnder extends Query {
   readonly #settings: Applied | null;
   readonly #isPrepared: boolean;
@@ -64,8 +66,8 @@ export class QueryUnder extends Query {
   #isSettled: boolean;
 
   /**
-   * @param settings what stands before it; null: nothing, as for the end of a transaction that has failed
-   * @param isPrepared whether that is prepared on the connection; else it is parsed on the way
+   * @param settings sent ahead of it; null: nothing, as for ending a transaction that has failed
+   * @param isPrepared whether the settings statement is prepared on the connection; if not, it is parsed
    */
   constructor(
     config: pg.QueryConfig,
@@ -85,7 +87,7 @@ export class QueryUnder extends Query {
     this.#isSettled = settings === null;
   }
 
-  /** Whether what stands before the statement is done. */
+  /** Whether the settings have been applied, so that the statement itself has begun. */
   get hasBegun(): boolean {
     return this.#isSettled;
   }

@@ -1,5 +1,6 @@
-// Where a request reads: from the replica if there is one that has everything that was acknowledged before, or else from the
-// primary. What a replica cannot answer is asked there again: whoever only reads changes nothing by it.
+// Where a request reads: from the replica, if there is one and it has everything that was acknowledged
+// before; otherwise from the primary. A read that fails on the replica is repeated on the primary, which is
+// safe as it changes nothing.
 import { DatabaseError } from "pg";
 import type pg from "pg";
 import type { Borrower, BorrowedConnection, Connections } from "./connections.ts";
@@ -18,7 +19,7 @@ export type Lender = {
   take: (borrower: Borrower) => Promise<Lent>;
 };
 
-// What only a primary does, and what went wrong in PostgreSQL itself.
+// Errors of a statement that only a primary can run, and PostgreSQL's internal errors.
 const NOT_HERE = /^(55000|XX)/;
 
 /** The reads of a server process. */
@@ -32,12 +33,12 @@ export class Reads {
     this.#replica = replica;
   }
 
-  /** Tells of each statement where it was answered. */
+  /** Reports for each statement where it was answered. */
   onRead(told: (place: Place) => void): void {
     this.#told = told;
   }
 
-  /** Lends the connections of one request. It sees nothing earlier than what it has seen before on the primary. */
+  /** Lends the connections of one request. Once it has read from the primary, it never sees older data. */
   begin(): Lender {
     const replica = this.#replica;
     if (!replica) return this.#counted("primary", this.#primary);
@@ -83,7 +84,7 @@ export class Reads {
   }
 }
 
-/** What is lent where a connection was given back and there is no other. */
+/** Stands in after the replica's connection was given back, while there is none to the primary. */
 const NONE: Lent = {
   run: () => Promise.reject(new DatabaseUnavailable()),
   rest: () => Promise.resolve(),
@@ -118,7 +119,7 @@ class Replaceable implements Lent {
     } catch (error) {
       if (!this.#isReplica || !isForPrimary(error, this.#replica)) throw error;
     }
-    // What had come of the answer comes again.
+    // The rows that were counted so far come again.
     onRow?.(-read);
     this.#isReplica = false;
     this.#lent.release();
@@ -136,7 +137,9 @@ class Replaceable implements Lent {
   }
 }
 
-/** Whether what a replica has failed at is to be asked of the primary; one that is of no use at all is passed over from now on. */
+/**
+ * Whether to repeat a failed read on the primary. A replica that cannot be used is passed over from now on.
+ */
 function isForPrimary(error: unknown, replica: Replica): boolean {
   if (error instanceof ReplicaUnfit && error.isBehind) {
     replica.forget();

@@ -1,5 +1,5 @@
-// A replica of the database that answers for the primary where it has everything that was acknowledged before. While it has not, or
-// is not there, it is passed over, and looked at again after a moment.
+// A replica of the database, which answers reads in place of the primary once it has replayed everything
+// acknowledged before. While it is behind or silent, it is passed over, and examined again after a moment.
 import { setTimeout as sleep } from "node:timers/promises";
 import { DatabaseError } from "pg";
 import type { Logger } from "pino";
@@ -10,22 +10,22 @@ import { Positions } from "./positions.ts";
 import type { Position } from "./positions.ts";
 import { isSick, ReplicaUnfit } from "./unavailable.ts";
 
-/** How soon a replica that is passed over is looked at again. */
+/** How soon a replica that is passed over is examined again. */
 const RETRY_MS = 1_000;
-/** How soon one that is behind is asked again. */
+/** How often a replica that is behind is asked how far it has replayed. */
 const POLL_MS = 2;
-/** How long metrics wait for it: less than for what is asked of the primary. */
+/** How long metrics wait for the lag: less than for their query to the primary. */
 const LAG_PATIENCE_MS = 1_000;
 
 type Waiting = { at: number; resolve: (isThere: boolean) => void };
 
 export type ReplicaOptions = PostgresOptions & {
-  /** how long a read waits for it */
+  /** how long a read waits for it to catch up */
   maxLagMs: number;
   logger: Pick<Logger, "info" | "warn">;
 };
 
-/** Knows whether the replica may be asked. */
+/** Decides whether reads may go to the replica. */
 export class Replica {
   readonly #postgres: Postgres;
   readonly #positions: Positions;
@@ -35,7 +35,7 @@ export class Replica {
   #known = 0;
   #isWatching = false;
   #isUsed = false;
-  /** Why it is passed over, as was logged. */
+  /** Why it is passed over, as last logged. */
   #reason: string | undefined;
   #retry: NodeJS.Timeout | undefined;
   #isStopped = false;
@@ -57,12 +57,12 @@ export class Replica {
     return this.#postgres.pool;
   }
 
-  /** Whether it is asked at present. */
+  /** Whether reads go to it at present. */
   get isUsed(): boolean {
     return this.#isUsed;
   }
 
-  /** Looks at it for the first time. Whatever comes of it, the service can start. */
+  /** Examines it for the first time. The service can start whatever the result. */
   async start(): Promise<void> {
     await this.#examine();
   }
@@ -74,10 +74,12 @@ export class Replica {
     await this.#postgres.end();
   }
 
-  /** The position that a read is to be given at, once the replica has got there; undefined where it is passed over. */
+  /**
+   * The position at which to read, once the replica has replayed up to it; undefined if it is passed over.
+   */
   async ready(): Promise<Position | undefined> {
     if (!this.#isUsed) return undefined;
-    // Where the primary does not say, it is for the primary to say why.
+    // If the primary does not tell its position, the read goes to it and reports why.
     const position = await this.#positions.current().catch(() => undefined);
     if (position === undefined || !this.#isUsed) return undefined;
     if (await this.#reaches(position)) return position;
@@ -85,12 +87,12 @@ export class Replica {
     return undefined;
   }
 
-  /** Asks it no more, until it is found to be of use. Whoever notices later than others is told nothing new. */
+  /** Sends it no more reads until an examination succeeds. Until then, further calls do nothing. */
   passOver(reason: unknown): void {
     if (this.#isUsed) this.#setAside(reason);
   }
 
-  /** Forgets how far it has got: behind its address there are several, or it is another now. */
+  /** Forgets how far it has replayed: its address leads to several servers, or now to another one. */
   forget(): void {
     this.#known = 0;
   }
@@ -123,7 +125,7 @@ export class Replica {
         throw new ReplicaUnfit("the primary does not say how far it is", { cause });
       });
       this.forget();
-      // Should it not get there, it says itself why not.
+      // If it does not get there, the statement below reports why.
       await this.#reaches(position);
       await this.#postgres.probes.borrow({ caller: "", position }, (connection) =>
         connection.run({ text: "select" }),
@@ -157,13 +159,13 @@ export class Replica {
     });
   }
 
-  /** Asks how far it has got, for all who wait together. */
+  /** Asks how far it has replayed, on behalf of all waiting reads. */
   async #watch(): Promise<void> {
     this.#isWatching = true;
     try {
       while (this.#waiting.size > 0) {
         this.#known = await this.#replayed().catch((error: unknown) => {
-          // It was in the way of what is replayed, and may be asked again.
+          // The query may have been cancelled because it was in the way of replay, and can be repeated.
           if (error instanceof DatabaseError && isSick(error)) return this.#known;
           throw error;
         });

@@ -4,7 +4,7 @@ import { DatabaseError } from "pg";
 /** The database does not answer, or the connection to it broke. */
 export class DatabaseUnavailable extends Error {
   override name = "DatabaseUnavailable";
-  /** Whether a statement was on its way, so that nobody here knows if it took effect. */
+  /** Whether a statement had been sent, so that it is unknown whether it took effect. */
   readonly isOutcomeUnknown: boolean;
 
   constructor(options: { cause?: unknown; isOutcomeUnknown?: boolean } = {}) {
@@ -13,17 +13,17 @@ export class DatabaseUnavailable extends Error {
   }
 }
 
-/** A caller waited for a connection in vain, because others have them all. */
+/** A caller waited for a connection in vain, because all are in use. */
 export class ServiceBusy extends Error {
   override name = "ServiceBusy";
 }
 
-/** A statement ran into its time limit, as seen from here: the database itself did not say so. */
+/** A statement exceeded its time limit as measured by this process; the database itself did not report it. */
 export class StatementTimeout extends Error {
   override name = "StatementTimeout";
 }
 
-/** A replica that cannot be asked, or not yet; what it was to be asked was not begun. The message is the reason. */
+/** A replica that cannot be used, or not yet; the statement was not begun. The message is the reason. */
 export class ReplicaUnfit extends Error {
   override name = "ReplicaUnfit";
   /** Whether it is only behind (db/rules/replicas.sql). */
@@ -35,7 +35,7 @@ export class ReplicaUnfit extends Error {
   }
 }
 
-/** The caller has hung up, so that there is nobody to be answered. */
+/** The caller has hung up, so there is nobody to answer. */
 export class CallerGone extends Error {
   override name = "CallerGone";
 }
@@ -43,7 +43,7 @@ export class CallerGone extends Error {
 // Connection failures, resources that ran out, shutdowns; a server that only reads, as after a failover; and
 // transactions that can simply be tried again.
 const SICK = /^(08|53|57P|25006|40)/;
-// Of these, the ones after which the connection itself leads nowhere.
+// Of these, the ones after which the connection itself is unusable.
 const LOST = /^(08|57P)/;
 
 /** Whether an error of PostgreSQL, or of a pooler in front of it, says that it cannot serve anybody now. */
@@ -51,7 +51,9 @@ export function isSick(error: DatabaseError): boolean {
   return SICK.test(error.code ?? "");
 }
 
-/** Whether the connection that an error came over must not be used again, and nobody knows what was done on it. */
+/**
+ * Whether the connection that an error came over must not be reused; what became of its statement is unknown.
+ */
 export function isLost(error: DatabaseError): boolean {
   return error.severity === "FATAL" || LOST.test(error.code ?? "");
 }

@@ -77,7 +77,7 @@ const similarOrganization = z
   })
   .meta({ id: "SimilarOrganization" });
 
-/** In the list alone: what is like an organization changes without the claim, so no change of a claim could tell of it. */
+/** Only in the list: similar organizations change without the claim, so its feed could not report them. */
 const listedClaim = claimItem
   .extend({
     similar_organizations: z

@@ -1,4 +1,4 @@
-// What has changed, for those who keep a copy.
+// The feeds of changes, for clients that keep a copy.
 import type { Request, Response } from "express";
 import { z } from "zod";
 import { choices } from "../../db/catalog.ts";
@@ -57,7 +57,7 @@ function pageOf(change: z.ZodType) {
   });
 }
 
-/** A page of a feed as it is sent, with the next one in the header Link. */
+/** Answers with a page of a feed, and names the next one in the header Link. */
 function feedOf(database: Database, feed: FeedName, filters: readonly string[]) {
   return async (request: Request, response: Response, input: Input): Promise<string> => {
     const answer = await readChanges(database, feed, request.identity, input);

@@ -1,4 +1,4 @@
-// What somebody chooses from: organizations, people groups, countries. Items have the names under which records take them.
+// The lists that people choose from: organizations, people groups, countries. Fields are named as in records.
 import { z } from "zod";
 import type { RestRoute } from "../rest/route.ts";
 import * as s from "../rest/schemas.ts";
@@ -26,14 +26,16 @@ const q = (of: string) => {
   return typed.meta({ description: `${typed.description} Names that begin with them come first.` });
 };
 
-/** A list in the order of its names; where something was typed, those that begin with it come first. */
+/**
+ * The statement for a list in the order of names; with a search text, names that begin with it come first.
+ */
 function pageOf(
   items: string,
   { from, name, id, typed }: { from: string; name: string; id: string; typed: unknown },
 ): string {
   const byName = `app_private.fold(item."${name}"), item."${id}"`;
   const order = typed === undefined ? byName : `${BEGINS_OTHERWISE(name)}, ${byName}`;
-  // What was found is few; everything is read in the order of an index.
+  // A search finds few rows; the whole list is read in the order of an index.
   return `
     with found as ${typed === undefined ? "not materialized" : "materialized"} (${from}),
     shown as materialized (select * from found as item order by ${order}

@@ -1,5 +1,5 @@
 // Pages of the church search, short or long. A long one takes the database a few hundred milliseconds and this process one
-// hundred, so it is made in parts, between which whatever else is asked has its turn.
+// hundred, so it is made in parts, and other requests get their turn in between.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "../database.ts";
 import type { Identity } from "../identity/identity.ts";
@@ -9,23 +9,24 @@ import { Shares } from "../shares.ts";
 const PART = `select app_private.church_page_in_pieces(
   $1 -> 'query', ($1 ->> 'maxBytes')::bigint, ($1 ->> 'place')::jsonb)`;
 
-/** A page of more than this has parts. */
+/** A page of more churches than this is made in parts. */
 const LONG_PAGE = 1_000;
 
 /**
- * Of one caller one long page is made at a time, from its first part to the packing of its last. However many it asks for, there
- * is never more than one part of the work of one of them under way, or two processors would not be enough. Callers share the
- * connections, and not these turns: a few of them with all that they may have would keep everybody else from theirs.
+ * Each caller gets one long page at a time, from its first part to the compression of its last. However many
+ * it asks for, no more than one part of one page is in work at any moment, or two processors would not be
+ * enough. Callers compete for connections, but not for these turns: a few callers with all that they may have
+ * would keep everyone else waiting.
  */
 const TURNS = { slots: 100, perCaller: 1, slowMs: 1_000, patienceMs: 30_000, queuePerCaller: 20, queue: 500 };
 
-/** What takes longer than a part has waited for others, who would be none the better for a longer rest. */
+/** A part that took longer was waiting for other callers, who would gain nothing from a longer pause. */
 const LONGEST_REST_MS = 200;
 
 // As app_private.church_page_in_pieces writes it.
 const END_OF_PAGE = /"limit":(\d+),"has_more":(?:true|false),"next_cursor":(?:null|"([^"]*)")\}$/;
 
-/** What the end of a page says of it. */
+/** What the end of a page says about the page. */
 type End = { limit: string; nextCursor?: string | undefined };
 
 export class ChurchPages {
@@ -39,9 +40,10 @@ export class ChurchPages {
   /**
    * Runs a church search: one page as JSON text, in pieces.
    * @param query checked by churchQuery
-   * @param maxBytes of the page, which ends early, with its cursor, where it would be longer
-   * @returns the pieces, and with the last of them what it says of the page
-   * @throws what PostgreSQL raised; ServiceBusy, CallerGone; apiErrorFrom turns it into what callers are told
+   * @param maxBytes of the page, which ends early, with a cursor, if it would be longer
+   * @param told called before the last piece
+   * @returns the pieces
+   * @throws what PostgreSQL raised; ServiceBusy, CallerGone; apiErrorFrom turns these into answers
    */
   async *page(
     identity: Identity,
@@ -64,7 +66,7 @@ export class ChurchPages {
           return;
         }
         place = last;
-        // For as long as the part has taken, with what was done with it.
+        // As long as the part took, including what the caller of this generator did with it.
         const restMs = Math.min(performance.now() - began, LONGEST_REST_MS);
         await sleep(restMs, undefined, { signal: identity.gone }).catch(() => {
           throw new CallerGone();

@@ -10,7 +10,7 @@ import { list, wholeNumber } from "../rest/schemas.ts";
 
 const MAX_TEXT = 200;
 
-// A map that was turned round and round goes on counting; a hundred turns, within which degrees stay exact.
+// A map that is turned round and round keeps counting degrees; within a hundred turns they stay exact.
 const FARTHEST = 36_000;
 
 const churchBelief = z.enum(enums.church_belief, {
@@ -58,7 +58,7 @@ const kinds: Record<ChurchColumn["kind"], (column: ChurchColumn) => z.ZodType> =
 function schemaOf(column: ChurchColumn): z.ZodType {
   const { kind, always, description, deprecated } = column;
   const value = kinds[kind](column);
-  // Any JSON may be null as it is.
+  // The schema of any JSON allows null already.
   return (always || kind === "json" ? value : value.nullable()).meta({
     description,
     ...(deprecated && { deprecated }),
@@ -170,7 +170,7 @@ export const churchQuery = z.object({
     .meta({ description: "geojson returns a FeatureCollection." }),
 });
 
-/** What the earlier service called its inputs, and still understood: each is one more filter. */
+/** Inputs of the earlier service that are still accepted under their old names: each is one more filter. */
 export const olderChurchQuery = {
   church_name: text("Part of the church's name; case and accents are ignored. Use q.").meta({
     deprecated: true,

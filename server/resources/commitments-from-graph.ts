@@ -1,4 +1,4 @@
-// What commitments contain, read from the graph. Which ones, in which order and how many, the table has said before.
+// Reads the content of commitments from the graph. The table decides which ones, in which order and how many.
 import { itemReader } from "../../graph/items.ts";
 import type { Names } from "../../graph/namespaces.ts";
 import { ASKED } from "../../graph/store.ts";
@@ -17,10 +17,11 @@ export type Commitment = Readonly<Record<string, unknown>> & {
 };
 
 /**
- * Puts what the graph says in place of what the table says, for those commitments that the graph holds as they are. What the
- * table believes to be there, and is not, or is there otherwise, is pending: the comparison that finds it comes later.
- * The graph is asked even if it holds none of them, so that the answer always tells whether it answers.
- * @returns undefined when it does not
+ * Replaces the table's values by the graph's, for the commitments that the graph holds in their present
+ * state. Those that the table marks as synced, but that are missing or different in the graph, are shown as
+ * pending: the verification that finds them comes later. The graph is asked even if it holds none of them, so
+ * that the result always tells whether it answers.
+ * @returns undefined when the graph does not answer
  */
 export async function withGraphContent(
   graph: GraphReads,
@@ -55,7 +56,7 @@ async function describe(
       }
     }`;
   const rows = await graph.select(query, identity);
-  // Even of none that it holds it says that it was asked just now; what says nothing may be an answer to another question.
+  // A fresh answer always has this variable, even without commitments; any other may be to another query.
   if (!rows?.some((row) => row[ASKED])) return undefined;
   const described = new Map<string, Map<string, string[]>>();
   for (const { commitment: subject, property, value } of rows) {
@@ -67,7 +68,7 @@ async function describe(
   return described;
 }
 
-/** The commitment with the graph's values; undefined where what the graph says is of another moment, or damaged. */
+/** The commitment with the graph's values; undefined if those are from another moment, or damaged. */
 function merge(
   fromTable: Commitment,
   fromGraph: Record<string, unknown>,

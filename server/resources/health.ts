@@ -7,7 +7,7 @@ import type { RestRoute } from "../rest/route.ts";
 import type { Database } from "../database.ts";
 
 const COUNT_AGE_MS = 5_000;
-// A monitor takes a service that is silent for longer to be dead; and whoever has counted before knows enough to answer.
+// A monitor takes a service that is silent for longer to be dead; with an earlier count, wait even less.
 const COUNT_PATIENCE_MS = 1_500;
 const RECOUNT_PATIENCE_MS = 300;
 
@@ -62,7 +62,7 @@ export function healthRoutes({ database, store }: { database: Database; store: G
 
 const COUNT = `select ?${ASKED} ?n where { { select (count(*) as ?n) where { graph ?g { ?s ?p ?o } } } }`;
 
-/** What is known of the number of triples: counting them is an expensive query, and monitors ask often. */
+/** The number of triples as last counted: counting is an expensive query, and monitors ask often. */
 function tripleCounter(store: GraphStore): () => Promise<{ triples: number | null; hasFailed: boolean }> {
   let known: { triples: number | null; hasFailed: boolean } = { triples: null, hasFailed: false };
   let countedAt = Number.NEGATIVE_INFINITY;

@@ -18,5 +18,5 @@ export const domain = z
   .refine((value) => !value.includes("\0"), "must not contain a NUL character")
   .meta({ examples: ["river.example"] });
 
-/** The person who is asking, where a GET has no body to name them in. */
+/** The person who acts, named in a header because a GET has no body. */
 export const actingAdmin = z.object({ adminEmail: s.actingEmail });

@@ -81,7 +81,7 @@ const userCheck = z
   })
   .meta({ id: "UserCheck" });
 
-/** Whom somebody asks about. */
+/** The person whom a caller asks about. */
 export const whom = s.email
   .optional()
   .describe(

@@ -8,7 +8,7 @@ import * as m from "./membership-schemas.ts";
 const organizationChange = z.strictObject({
   orgUri: s.httpUri,
   adminEmail: s.actingEmail,
-  // A name or type that is longer than new ones may be can be sent again with what changes.
+  // A stored name or type that is longer than new ones may be can be sent back unchanged with other changes.
   name: s.requiredText
     .optional()
     .describe(`A new one is of one line, and of at most ${longestText.name} characters, as is a type.`),

@@ -6,7 +6,7 @@ import type { RestRoute } from "../rest/route.ts";
 
 const GEOJSON = "application/geo+json";
 
-/** The inputs by their names of today. */
+/** Moves inputs with older names to today's names. */
 function withToday({ language, program, ...query }: Record<string, unknown>): Record<string, unknown> {
   const both = (many: unknown, one: unknown) =>
     one === undefined ? many : [...((many ?? []) as string[]), one];
@@ -50,7 +50,7 @@ export function churchRoutes(churchPages: ChurchPages, answerMaxBytes: number): 
       errors: [],
       handle: (request, response, input) =>
         churchPages.page(request.identity, withToday(input), answerMaxBytes, ({ limit, nextCursor }) => {
-          // Not before: a refusal is none of it.
+          // Not earlier: a refusal is not GeoJSON and has none of these headers.
           if (input["format"] === "geojson") response.type(GEOJSON);
           response.set(RESPONSE_HEADERS.limit, limit);
           if (nextCursor !== undefined) response.set(RESPONSE_HEADERS.nextCursor, nextCursor);

@@ -1,5 +1,5 @@
-// How an answer of REST is sent: with what lets a client ask whether it has changed, and shorter for those who unpack it.
-// A long one is gone through piece by piece: nobody else waits for more than one of them.
+// Sends the answers of REST: with an ETag, and compressed for clients that accept it. Long answers are
+// processed piece by piece, so that other requests wait for one piece at most.
 import { createHash, hash } from "node:crypto";
 import { pipeline } from "node:stream/promises";
 import { setImmediate } from "node:timers/promises";
@@ -11,10 +11,10 @@ import Negotiator from "negotiator";
 import { ApiError, namesProblem } from "../errors.ts";
 import { noteUnwritten, requireRoom } from "../identity/undelivered.ts";
 
-/** Shorter texts fit into the packet that their headers take. */
+/** Shorter texts fit into the same packet as their headers. */
 const WORTH_PACKING = 1_000;
 
-/** Of brotli; what is long is packed in half of the time rather than in three quarters of the bytes. */
+/** Brotli's parameters. For long texts half the time is worth more than three quarters of the bytes. */
 const quality = (level: number) => ({
   params: {
     [constants.BROTLI_PARAM_QUALITY]: level,
@@ -27,7 +27,7 @@ type Packer = {
   inPieces: () => Transform;
 };
 
-/** Best first. What is sent is packed to its end before: what waits to be read is counted by what is left of the answer. */
+/** Best first. Answers are compressed before sending begins, as unread answers are limited by their bytes. */
 const PACKERS: Readonly<Record<string, Packer>> = {
   br: {
     whole: (text) => promisify(brotliCompress)(text, quality(4)),
@@ -36,15 +36,15 @@ const PACKERS: Readonly<Record<string, Packer>> = {
   gzip: { whole: promisify(gzip), inPieces: () => createGzip({ level: constants.Z_BEST_SPEED }) },
 };
 
-/** A text that is always the same, as it was packed, by packer; however many are sent it, it is in memory once. */
+/** A text that never changes, compressed, by encoding: in memory once, however many clients get it. */
 export type Packed = Map<string | undefined, Promise<Buffer> | Buffer | string>;
 
 /**
  * Sends a text, which is JSON unless the answer has a type already.
- * A client may keep what it has read, and is to ask with If-None-Match whether that still holds; nobody else may keep it.
- * @param body the text, or its pieces, whose headers may be set until the last of them
- * @param options.isPersonal that nobody at all may keep it: the next person may sit before the same browser
- * @param options.packed remembers how a text is packed that never changes
+ * The client may cache it, but must revalidate it with If-None-Match; shared caches may not store it.
+ * @param body the text, or its pieces; the response's headers may be set until the last piece
+ * @param options.isPersonal not even the client may cache it: the next person may use the same browser
+ * @param options.packed caches the compressed forms of a text that never changes
  */
 export async function sendAnswer(
   request: Request,
@@ -72,13 +72,13 @@ export async function sendAnswer(
   response.send(await made);
 }
 
-/** Says what every answer says, once it is there: a refusal in its place says something else. */
+/** Sets the headers of every answer, only once it is there: a refusal in its place has others. */
 function describe(response: Response): void {
   if (!response.get("content-type")) response.type("application/json");
   response.vary("accept-encoding, authorization, cookie");
 }
 
-/** The one piece, or all that there are. */
+/** The text, if it has only one piece; otherwise all its pieces. */
 async function textOrPieces(pieces: AsyncIterable<string>): Promise<string | AsyncIterable<string>> {
   const all = pieces[Symbol.asyncIterator]();
   const first = await all.next();
@@ -90,13 +90,13 @@ async function textOrPieces(pieces: AsyncIterable<string>): Promise<string | Asy
       yield first.value;
       for (let next: IteratorResult<string> = second; !next.done; next = await all.next()) yield next.value;
     } finally {
-      // Whoever makes them may have something to give back.
+      // Their generator may hold something that it has to release.
       await all.return?.();
     }
   })();
 }
 
-/** The bytes of a text of which there are pieces, packed or not: each piece when it comes, and no two of them at once. */
+/** The bytes of a text in pieces, compressed if asked. Other work gets its turn after each piece. */
 async function inBytes(
   pieces: AsyncIterable<string>,
   packer: string | undefined,
@@ -116,12 +116,12 @@ async function inBytes(
   return packed;
 }
 
-/** A part of a text: of a long one its bytes, which are not copied as often as long strings are. */
+/** A part of a text; a long one as bytes, which are copied less often than long strings. */
 export type Piece = string | Uint8Array;
 
 /**
- * Sends a text of which there are pieces, one after the other; the answer has its type already.
- * @throws ApiError service_busy where earlier answers wait to be read
+ * Sends the pieces of a text one after the other; the content type must be set already.
+ * @throws ApiError service_busy if too many bytes of earlier answers wait to be read
  */
 export async function sendPieces(response: Response, pieces: readonly Piece[]): Promise<void> {
   let bytes = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
@@ -136,7 +136,7 @@ export async function sendPieces(response: Response, pieces: readonly Piece[]): 
   response.end();
 }
 
-/** Says what may be kept of an answer, and ends it where the client has it already. */
+/** Sets the caching headers, and answers 304 if the client has this answer already. */
 function isKnown(request: Request, response: Response, hashed: () => string, isPersonal: boolean): boolean {
   if (["GET", "HEAD"].includes(request.method) && !isPersonal) {
     const etag = `W/"${hashed()}"`;
@@ -150,8 +150,8 @@ function isKnown(request: Request, response: Response, hashed: () => string, isP
 }
 
 /**
- * Whether the client has this answer already. Not as Express tells it (request.fresh): a browser's fetch adds
- * `Cache-Control: no-cache` to what is asked with If-None-Match, which asks for a look here and not for all of it again.
+ * Whether the client has this answer already. Express's request.fresh does not do: a browser's fetch adds
+ * `Cache-Control: no-cache` to a request with If-None-Match, which Express takes to demand the full answer.
  */
 function knows(request: Request, etag: string): boolean {
   const known = request
@@ -161,11 +161,11 @@ function knows(request: Request, etag: string): boolean {
   return known !== undefined && (known.includes("*") || known.includes(etag.slice(2)));
 }
 
-/** What the client unpacks; where it would as soon have one as another, the best. */
+/** The encoding that the client prefers; the best of those that it likes equally. undefined: none. */
 function packerFor(request: Request): string | undefined {
   if (request.get("accept-encoding") === undefined) return undefined;
   const preferred = Object.keys(PACKERS);
-  // Its types are those of an earlier version.
+  // Its types describe an earlier version.
   const negotiator = new Negotiator(request) as unknown as {
     encoding: (available: string[], options: { preferred: string[] }) => string | undefined;
   };
@@ -174,8 +174,8 @@ function packerFor(request: Request): string | undefined {
 }
 
 /**
- * Refuses a request that accepts none of the types in which a route answers. Who names nothing but the type for problems
- * wants those in it, and cannot mean that there should be no answer otherwise.
+ * Refuses a request that accepts none of a route's media types. A client that names only the type for
+ * problems is served: it says how it wants errors, and cannot mean that it wants no other answer.
  */
 export function requireAcceptable(request: Request, types: string[]): void {
   if (request.accepts(types) || namesProblem(request)) return;

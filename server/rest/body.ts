@@ -1,10 +1,10 @@
-// What the bodies of all routes have in common, for REST and for the mutations of GraphQL that have the same name as a
-// route: the same judgement in the same words.
+// Validation of the bodies of all routes, and of the GraphQL mutations of the same name: both refuse the same
+// input in the same words.
 import type { z } from "zod";
 import { MOST_DETAILS, validationFailed } from "../errors.ts";
 import type { ApiError, ErrorDetail } from "../errors.ts";
 
-/** The body of a route as callers may send it: what may be left out may also be null, which means the same. */
+/** The body of a route as callers may send it: optional fields may also be null, which means the same. */
 export function withNullable(body: z.ZodObject): z.ZodObject {
   return body.extend(
     Object.fromEntries(
@@ -16,7 +16,7 @@ export function withNullable(body: z.ZodObject): z.ZodObject {
   );
 }
 
-/** Reads a body; what is null and may be left out is left out. */
+/** Reads a body, without the optional fields that are null. */
 export function readAs(body: z.ZodObject, value: unknown): ReturnType<z.ZodObject["safeParse"]> {
   if (typeof value !== "object" || value === null) return strictly(body, value);
   const given = { ...value } as Record<string, unknown>;
@@ -24,16 +24,18 @@ export function readAs(body: z.ZodObject, value: unknown): ReturnType<z.ZodObjec
   return strictly(body, given);
 }
 
-/** Reads values as they are; with the input, so that what is missing can be told from what is wrong. */
+/**
+ * Reads values as they are. Issues carry their input, so that a missing field can be told from a wrong one.
+ */
 export const strictly: typeof readAs = (schema, value) => schema.safeParse(value, { reportInput: true });
 
-/** The refusal of what a schema has found wrong. Of thousands of fields those that it does not name are only counted. */
+/** The refusal for a schema's issues. It names MOST_DETAILS of them at most, and counts the rest. */
 export function malformed(issues: readonly z.core.$ZodIssue[]): ApiError {
   const count = issues.reduce((sum, issue) => sum + (isOfKeys(issue) ? issue.keys.length : 1), 0);
   return validationFailed(detailsOf(issues).take(MOST_DETAILS).toArray(), { count });
 }
 
-/** What a schema has found wrong, field by field. */
+/** A schema's issues, field by field. */
 export function* detailsOf(issues: readonly z.core.$ZodIssue[]): Generator<ErrorDetail> {
   for (const issue of issues) {
     if (!isOfKeys(issue))

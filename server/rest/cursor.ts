@@ -1,4 +1,4 @@
-// Where a page of a list ended, so that the next one begins there: found in an index, however far down the list it is.
+// Cursors: where a page of a list ended, so that an index finds the next one, however far down the list.
 import { createHash } from "node:crypto";
 
 /** A record's place in the order of its list: when it was created, or updated, in microseconds since 1970, and its id. */
@@ -7,15 +7,15 @@ export type Place = { at: number; id: string };
 /** In characters: a mark, a time and an id. */
 const LONGEST = 200;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-// Within what PostgreSQL and JavaScript both count exactly.
+// Within what both PostgreSQL and JavaScript represent exactly.
 const LATEST = 8e15;
 
-/** @param filtered what the list is of; the cursor continues no other */
+/** @param filtered the kind and filters of the list; the cursor is valid for no other */
 export function cursorOf({ at, id }: Place, filtered: unknown): string {
   return encode([markOf(filtered), at, id]);
 }
 
-/** @returns undefined for what is not a cursor of this list */
+/** @returns undefined if it is not a cursor of this list */
 export function readCursor(cursor: string, filtered: unknown): Place | undefined {
   if (cursor.length > LONGEST) return undefined;
   let read: unknown;

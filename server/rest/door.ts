@@ -31,7 +31,7 @@ export function restDoor(routes: readonly RestRoute[], database: Database): Door
   });
 }
 
-/** The methods by paths, which are matched as Express does it. */
+/** The methods allowed at a path; paths are matched as Express does it. */
 function allowedAt(
   byPath: readonly (readonly [path: string, served: readonly RestRoute[]])[],
 ): (path: string) => string | undefined {
@@ -87,7 +87,7 @@ function handler(route: RestRoute, database: Database) {
   };
 }
 
-/** The rules know the inputs of a route by their names, a caller knows some of them by the header that they came in. */
+/** Names inputs in a refusal as the caller knows them: the rules know their names, some came in a header. */
 function byHeaders({ headers }: RestRoute, error: unknown): unknown {
   const { code, details } = apiErrorFrom(error);
   if (!headers || code !== "validation_failed" || !details) return error;
@@ -96,7 +96,7 @@ function byHeaders({ headers }: RestRoute, error: unknown): unknown {
   );
 }
 
-/** A path with the ids from what was created. */
+/** Fills a path with the ids of what was created. */
 function filled(path: string, created: string): string {
   const ids = JSON.parse(created) as Record<string, string>;
   return path.replaceAll(/\{(\w+)\}/g, (_, id: string) => ids[id] ?? "");

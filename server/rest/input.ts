@@ -15,7 +15,7 @@ import type { Input, RestRoute } from "./route.ts";
 const parseBody = reading(
   express.json({
     limit: BODY_LIMIT,
-    // What is JSON and no object is refused in words of its own.
+    // JSON that is not an object is refused below, with a message of its own.
     strict: false,
     type: () => true,
     verify: (request, response, body, charset) => {
@@ -67,7 +67,7 @@ function ofStrings(schema: z.ZodObject, read: (request: Request) => object) {
 }
 
 async function readBody(request: Request, response: Response): Promise<void> {
-  // Without a body there is nothing that a media type could be of.
+  // Without a body its media type does not matter.
   const length = request.get("content-length") ?? "0";
   if (request.get("transfer-encoding") === undefined && Number(length) === 0) throw emptyBody();
   if (!request.is("application/json")) throw new ApiError("unsupported_media_type");

@@ -23,11 +23,13 @@ type Filter = {
   /** Which records are meant, for readers of the API reference. */
   description: string;
   condition: string | ((value: unknown) => string);
-  /** The argument of app_private.record_total with the same meaning; see there for those that are not kept together. */
+  /**
+   * The argument of app_private.record_total with the same meaning; see there which have no totals together.
+   */
   kept?: "org_uri" | "status" | "accelerator" | "country";
-  /** Looks for a code in a list: an index finds such records, but in no order. */
+  /** Looks for a code in a list, or for words: an index finds such records, but in no order. */
   unordered?: true;
-  /** The condition in the form in which that index has it, for where a code is looked for as well. */
+  /** The condition in the form in which that index has it, for lists that are filtered by a code as well. */
   withCode?: string;
 };
 
@@ -48,7 +50,7 @@ export const statusFilter: Filter = {
   kept: "status",
 };
 
-/** Of every list; those found by it come in the order in which they were updated. */
+/** A filter of every list; with it, records come in the order in which they were updated. */
 const updatedSince: Filter = {
   description:
     "Those that were created or updated at this time or later, in the order of their updatedAt, the earliest first. A " +
@@ -57,7 +59,7 @@ const updatedSince: Filter = {
   condition: `"updatedAt" >= ($1 ->> 'updatedSince')::timestamptz`,
 };
 
-/** Of every list, as `search` in GraphQL. */
+/** A filter of every list, the same as `search` in GraphQL. */
 function withWords(record: RecordDescription): Filter {
   return {
     description:
@@ -78,7 +80,7 @@ export function listInput(list: ListQuery, filters: Record<string, z.ZodType>): 
   const forms = Object.entries({ ...filters, q: searchText, updatedSince: timestamp.optional() });
   const explained = forms.map(([name, form]) => {
     const { description } = filtersOf(list)[name]!;
-    // Beside what the form says of itself, such as what each status means.
+    // In addition to the schema's own description, such as what each status means.
     return [name, form.meta({ ...form.meta(), param: { description } })];
   });
   return z
@@ -112,7 +114,7 @@ export function listInput(list: ListQuery, filters: Record<string, z.ZodType>): 
     });
 }
 
-/** The input by which a list is filtered, in an order of its own. */
+/** The input by which a list is filtered, in a fixed order. */
 function filteredBy(list: ListQuery, input: Input): unknown {
   return [list.record.kind, ...Object.keys(filtersOf(list)).map((name) => [name, input[name]])];
 }
@@ -146,9 +148,9 @@ export async function readPage(
 }
 
 /**
- * The statement for a list: newest first, or in the order of updates, ties by id, with the total of all matches. It contains only the filters
- * that were given, so that PostgreSQL plans for these and no others. The page is found by its ids, which the indexes
- * hold: what else an item has would be worked out for every row that is skipped as well.
+ * The statement for a list: newest first, or in the order of updates, ties by id, with the total of all
+ * matches. It contains only the filters that were given, so that PostgreSQL plans for these and no others.
+ * The page is found by ids, which the indexes hold: other columns would be computed for every skipped row.
  * @returns SQL for a line with the place of the last item, empty if no more follow, and then the JSON of the answer
  */
 export function listStatement(list: ListQuery, input: Input): string {
@@ -185,12 +187,12 @@ export function listStatement(list: ListQuery, input: Input): string {
     record,
     given.filter(([, { unordered }]) => !unordered),
   );
-  // Records with a code are found either by it, all of them, and put in order; or among the newest of all, where one in
-  // so many has the code. PostgreSQL would have to guess which takes fewer steps, and go through everything for a code
-  // that nothing has; the totals tell.
+  // Records with a code are found in one of two ways: all of them by the code, and then sorted; or by reading
+  // all records from the newest on, until enough have the code. PostgreSQL would have to guess which takes
+  // fewer steps, and would read everything for a code that no record has; the totals tell.
   const areFew = "(select is_short from counted)";
-  // Whatever is skipped is walked over, in one direction or the other: the last page is as near as the first. Where the total
-  // counts what the caller does not see, it says nothing about places.
+  // Skipped rows have to be read, so pages of the second half are read from the end: the last is as fast as
+  // the first. Not where the total counts records that the caller cannot see: it gives no positions then.
   const fromTheEnd = `
     (${ids(view, [...conditions, "(select is_late from counted)"])} ${backwards("item")}
      limit (select least(($1 ->> 'limit')::integer + 1, greatest(total - ($1 ->> 'offset')::bigint, 0)) from counted)
@@ -225,7 +227,7 @@ export function listStatement(list: ListQuery, input: Input): string {
         'total', (select total from counted))`;
 }
 
-/** The total of a list as it is kept; undefined where it has to be counted. */
+/** SQL for the stored total of a list; undefined where it has to be counted. */
 function keptTotal(record: RecordDescription, given: readonly [string, Filter][]): string | undefined {
   const is = (argument: Filter["kept"]) => given.some(([, { kept }]) => kept === argument);
   if (is(undefined) || (is("org_uri") && (is("accelerator") || is("country")))) return undefined;

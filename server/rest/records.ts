@@ -38,7 +38,7 @@ export function itemOf(record: RecordDescription, id: string) {
 
 const REQUIRED: Partial<Record<Field["type"], z.ZodType>> = { name: s.requiredName, text: s.requiredText };
 
-/** What names one record in a path. */
+/** The path parameter that names one record. */
 export function paramsOf(record: RecordDescription) {
   const [id] = fieldsOf(record);
   return z.object({ [id!.name]: s.uuid.describe(id!.description) });
@@ -49,7 +49,7 @@ export function inputOf(record: RecordDescription) {
   const given = fieldsOf(record).flatMap((field): [string, z.ZodType][] => {
     if (!field.input) return [];
     const isRequired = field.input === "required";
-    // A text that may be left out may also be empty.
+    // An optional text may also be empty.
     const type = (isRequired && REQUIRED[field.type]) || typeOf(record, field, "given");
     return [[field.name, described(isRequired ? type : type.optional(), field)]];
   });
@@ -71,13 +71,16 @@ export function createdOf(record: RecordDescription) {
   return z.object({ [idOf(record)]: s.uuid, status: z.literal(initialStatusOf(record)) });
 }
 
-/** What a caller gives to set a record's status, and the answer. */
+/** The body that sets a record's status, and the answer. */
 export function statusChangeOf(record: RecordDescription) {
   const changed = { [idOf(record)]: s.uuid, status: statusOf(record) };
   return { body: z.strictObject({ ...changed, actorEmail: s.actingEmail }), answer: z.object(changed) };
 }
 
-/** Creates a record; its $1 is the input. What is left out is left to the function's own default, and who acts to the rules. */
+/**
+ * The statement that creates a record; its $1 is the input. Omitted fields get the function's defaults, but
+ * the actor is always passed: the rules decide whether it may be missing.
+ */
 export function createStatement(record: RecordDescription, input: Input): string {
   const known = columnsOf(record);
   const given = fieldsOf(record).filter(
@@ -107,7 +110,7 @@ function madeOf(record: RecordDescription): string {
   return `json_build_object('${id!.name}', made.${id!.column}, 'status', made.status)::text`;
 }
 
-/** The statement that reads one record: its item in the list, and what the load check found wrong if it refused it. */
+/** The statement that reads one record: its item in the list, with the load check's errors if rejected. */
 export function recordStatement(record: RecordDescription): string {
   const id = idOf(record);
   return `

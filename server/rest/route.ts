@@ -1,5 +1,5 @@
-// What a REST route is: schemas for what goes in and out, and the statement that answers. The OpenAPI document,
-// the validation and the served routes all come from these definitions.
+// What a REST route is: schemas for its input and output, and the statement that answers. The OpenAPI
+// document, the validation and the served routes all come from these definitions.
 import type { Request, Response } from "express";
 import type { z } from "zod";
 import type { ErrorCode } from "../errors.ts";
@@ -11,7 +11,7 @@ export type Input = Record<string, unknown>;
 const forPerson = ["not_your_identity", "key_not_for_person"] as const;
 const forOrganization = [...forPerson, "key_not_for_organization"] as const;
 
-/** What the database refuses callers with wherever they act for somebody, for an organization, or as its member. */
+/** With what the database refuses callers who act for a person, for an organization, or as a member of it. */
 export const REFUSALS = {
   forPerson,
   forOrganization,
@@ -45,20 +45,20 @@ export type RestRoute = {
     description: string;
   } & (
     | { status: 200 }
-    | { status: 201; /** The path at which what was created is read, as of a route. */ location: string }
+    | { status: 201; /** The path of the route that reads what was created. */ location: string }
   );
   /** Registered error codes that this route can return besides those that every route can. */
   errors: readonly ErrorCode[];
-  /** What it answers is about persons, and differs with who acts. */
+  /** Its answers are about persons, and depend on who acts. */
   isPersonal?: true;
   /** Takes an Idempotency-Key. */
   idempotent?: boolean;
   /** SQL that returns one JSON text; its $1 is the input. If there is no row, the answer is `missing`. */
   statement?: string | ((input: Input) => string);
-  /** Instead of a statement: the records of which the answer is a page. */
+  /** Instead of a statement: the list of which the answer is a page. */
   list?: ListQuery;
   /** The refusal when the statement returns null. */
   missing?: ErrorCode;
-  /** For a route whose answer does not come from its statement, or its list, as it is: makes its text, or its pieces. */
+  /** For a route whose answer is not simply that of its statement or list: makes its text, or its pieces. */
   handle?: (request: Request, response: Response, input: Input) => Promise<string> | AsyncIterable<string>;
 };

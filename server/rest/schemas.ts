@@ -1,19 +1,19 @@
-// The wire formats that the records share. What is well-formed is decided in db/rules/validation.sql; these say the
-// same before a request gets there, in OpenAPI and to the tool endpoint. They refuse nothing that it would accept, except
-// where it cannot know: once a text is a date or a UUID, there are no others.
+// The wire formats that the records share. db/rules/validation.sql decides what is well-formed; these schemas
+// check the same before a request gets there, and describe it in OpenAPI and to the tool endpoint. They
+// refuse nothing that it would accept, except spellings of dates and UUIDs: it only sees the parsed values.
 import { z } from "zod";
 import { enums, longestText } from "../../db/catalog.ts";
 import type { FieldType } from "../../records/record.ts";
 
-/** PostgreSQL has no texts with it. */
+/** PostgreSQL cannot store it in a text. */
 export const NUL = "must not contain a NUL character";
 
-/** In characters as PostgreSQL counts them; JavaScript takes an emoji for two. */
+/** In characters as PostgreSQL counts them; JavaScript counts an emoji as two. */
 function hasAtMost(longest: number) {
   return (value: string) => value.length <= longest || Array.from(value).length <= longest;
 }
 
-/** Free text; the database trims it, and says which characters it may have. NUL cannot be stored. */
+/** Free text; the database trims it, and decides which characters are allowed. NUL cannot be stored. */
 function textOfAtMost(longest: number) {
   return z
     .string({ error: "must be text" })
@@ -33,13 +33,13 @@ const anyName = textOfAtMost(longestText.name);
 
 export const requiredText = required(anyText, longestText.text);
 export const optionalText = anyText.optional();
-/** Of a person, an organization, a place: one line. */
+/** The name of a person, an organization, a place: one line. */
 export const requiredName = required(anyName, longestText.name);
 export const optionalName = anyName.optional();
 
 export const uuid = z.guid({ error: "must be a UUID" }).meta({ format: "uuid" });
 
-// HTML's pattern, with a dotted domain: the same as app_private.is_email. The format "email" of JSON Schema takes fewer.
+// HTML's pattern, with a dotted domain, as in app_private.is_email. JSON Schema's "email" accepts fewer.
 export const email = z
   .string({ error: "must be an e-mail address" })
   .regex(
@@ -49,7 +49,7 @@ export const email = z
   .max(254, "must be an e-mail address")
   .meta({ examples: ["ana@river.example"] });
 
-/** Who acts. Whether it may be left out is for the database to say, which knows who is calling. */
+/** Who acts. The database, which knows the caller, decides whether it may be left out. */
 export const actingEmail = email
   .optional()
   .meta({ description: "Who is acting. Required with an API key; with a person's token it is that person." });
@@ -87,7 +87,7 @@ export const date = z.iso
 
 const INSTANT = "must be a time with its offset, such as 2027-06-30T12:00:00Z";
 
-/** A point in time that PostgreSQL has: from year 1, and at most 15 hours and 59 minutes from UTC. */
+/** A point in time that PostgreSQL accepts: from year 1, and at most 15 hours and 59 minutes from UTC. */
 export const timestamp = z.iso
   .datetime({ offset: true, error: INSTANT })
   .refine((value) => !value.startsWith("0000-") && !/[+-](?:1[6-9]|2\d):\d\d$/.test(value), INSTANT);
@@ -99,13 +99,13 @@ const acceleratorCode = z
   .refine((value) => !value.includes("\0"), NUL)
   .meta({ maxLength: 64, examples: ["PRA-INT"] });
 
-/** As many as the rules allow of any list. */
+/** With as many items as the rules allow in any list. */
 export const list = <T extends z.ZodType>(item: T) =>
   z.array(item, { error: "must be a list" }).max(100, "must have at most 100 items");
 
 const acceleratorCodes = list(acceleratorCode).min(1, "must name at least one item");
 
-/** What somebody types to find something by. */
+/** The search text that a person types. */
 export const partsOf = (of: string) =>
   z
     .string({ error: "must be text" })
@@ -121,7 +121,7 @@ export const graphErrors = z.array(z.object({ path: z.string(), message: z.strin
 
 const shownCodes = z.array(z.string());
 
-/** What a field of a record is: as a caller gives it, and as it is returned. */
+/** The schema of a record's field, by its type: as a caller gives it, and as it is returned. */
 export const FIELD_TYPES: Readonly<
   Record<Exclude<FieldType, "status">, { given: z.ZodType; shown: z.ZodType }>
 > = {
@@ -147,7 +147,9 @@ function both(type: z.ZodType) {
   return { given: type, shown: type };
 }
 
-/** A whole number within bounds. One beyond what is counted exactly is out of range as well, and not another type. */
+/**
+ * A whole number within bounds. One beyond JavaScript's exact integers is reported as out of range as well.
+ */
 export function wholeNumber(least: number, most: number) {
   const outOfRange = { too_small: `must be at least ${least}`, too_big: `must be at most ${most}` };
   return z
@@ -159,7 +161,7 @@ export function wholeNumber(least: number, most: number) {
     .max(most, outOfRange.too_big);
 }
 
-/** limit and offset of every list; PostgreSQL counts rows that are skipped as integers. */
+/** limit and offset of every list; SQL functions take both as 32-bit integers. */
 export const paging = {
   limit: wholeNumber(1, 200).default(50).describe("How many to return at most."),
   offset: wholeNumber(0, 2_147_483_647).default(0).describe("How many to skip."),
@@ -167,7 +169,7 @@ export const paging = {
 
 /** A filter that compares a text exactly. */
 export const filterText = anyText.optional();
-/** Words to be found; more than these narrow nothing down. */
+/** Words to search for; longer texts would not narrow the result down. */
 export const searchText = anyName.optional();
 
 /** One of a closed list. */
