@@ -1,8 +1,8 @@
-// The addresses of these pages: each link of a page has in it what the page's own address has, and there may be a hundred.
+// Limits the addresses of pages: a page repeats its own address in each of up to a hundred links.
 import type { RequestHandler } from "express";
 import { ApiError } from "../errors.ts";
 
-/** As long as any page's own: that of an organization has all of its URI in it, that of /sparql a query. */
+/** Enough for any page: an organization's address contains its whole URI, that of /sparql a query. */
 export const LONGEST_ADDRESS = 20_000;
 const MOST_PARAMETERS = 1_000;
 

@@ -1,5 +1,5 @@
-// The pages where people look and decide: each shows what the rules let its visitor see, and sends what its forms ask for to the
-// same functions as the other doors.
+// The pages where people look and decide: each shows what the rules let its visitor see, and its forms call
+// the same functions as the other doors.
 import { join } from "node:path";
 import express from "express";
 import type { RequestHandler } from "express";
@@ -24,7 +24,7 @@ import { written } from "./written.ts";
 const PAGES: readonly Page[] = [claims, claim, organizations, organization, search, users, ...recordPages];
 
 /**
- * All pages but those of signing in, and what they load.
+ * All pages but those for signing in, and their assets.
  * @param more pages that need more than the database
  */
 export function desk(database: Database, more: readonly Page[]): Door {
@@ -48,7 +48,9 @@ const requireVisitor: RequestHandler = (request, response, next) => {
   response.redirect(303, signInFor(request.originalUrl));
 };
 
-/** Whose session has ended meanwhile is shown what they wrote: by way of the sign-in it would be lost. */
+/**
+ * Shows visitors whose session has ended meanwhile what they wrote: a redirect to the sign-in would lose it.
+ */
 const keepWords: RequestHandler = async (request, response, next) => {
   if (visitorOf(response)) return next();
   await sendPage(request, response, {

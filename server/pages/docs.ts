@@ -1,5 +1,5 @@
-// The API reference at /docs, made of the OpenAPI document. The document is not secret, so the page can show it
-// before anybody says who they are; the requests it tries need a key, or that somebody is signed in.
+// The API reference at /docs, made from the OpenAPI document. The document is not secret, so the page shows
+// it to everybody; the requests that it sends need a key or a visitor who is signed in.
 import { html, raw } from "hono/html";
 import type { Door } from "../door.ts";
 import type { OpenApi } from "./docs/document.ts";
@@ -29,7 +29,7 @@ export function docs(document: string): Page {
 
 /** The document itself; it needs no key. */
 export function openApiDoor(document: string): Door {
-  // The same for all who read it, however many and however slowly.
+  // One buffer for all readers, however many and however slow.
   const bytes = Buffer.from(document);
   return (app) => {
     app.get("/docs/openapi.json", (_request, response) => {

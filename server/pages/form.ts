@@ -1,4 +1,4 @@
-// The forms of these pages: that they come from a page of ours, in the browser that it was shown in.
+// The forms of these pages: checks that they come from a page of ours, in the browser to which it was sent.
 import { createHash } from "node:crypto";
 import express from "express";
 import type { RequestHandler } from "express";
@@ -6,12 +6,12 @@ import { ApiError } from "../errors.ts";
 import { BROWSER, readCookie, SESSION } from "../identity/cookies.ts";
 import { isFromOwnPage } from "../identity/own-page.ts";
 
-// A note of the longest, in which each character takes twelve.
+// Room for the longest note, each of whose characters may take twelve when encoded.
 const FORM_LIMIT = "256kb";
 
 export const readForm: RequestHandler = express.urlencoded({ extended: false, limit: FORM_LIMIT });
 
-/** A form of ours, sent by the browser that it was made for. */
+/** Lets only forms of ours pass, sent by the browser that they were made for. */
 export const requireForm: RequestHandler = (request, _response, next) => {
   const { form } = (request.body ?? {}) as Record<string, unknown>;
   const secrets = [BROWSER, SESSION].map((name) => readCookie(request, name));
@@ -20,13 +20,15 @@ export const requireForm: RequestHandler = (request, _response, next) => {
   next();
 };
 
-/** A form of ours, with a secret in it, which nobody else could have put there. */
+/** Lets only forms of ours pass. For forms with a secret in them that no other site could have put there. */
 export const requireOwnForm: RequestHandler = (request, _response, next) => {
   if (!isFromOwnPage(request)) throw notOurs();
   next();
 };
 
-/** Says that who sends a form has seen the page: other sites can make a browser send its cookie, and not read it. */
+/**
+ * Proves that the sender has seen our page: other sites can make a browser send its cookie, but not read it.
+ */
 export function formToken(secret: string): string {
   return createHash("sha256").update(`form ${secret}`).digest("base64url");
 }

@@ -1,4 +1,4 @@
-// How far the graph is behind the tables, at /admin/graph, for whoever runs the platform.
+// How far the graph is behind the tables, at /admin/graph, for the platform's operators.
 import { html } from "hono/html";
 import { enums } from "../../db/catalog.ts";
 import { GRAPH_STATES } from "../../graph/states.ts";
@@ -12,12 +12,12 @@ import { recordPath } from "./record/kinds.ts";
 import { phrase } from "./parts/text.ts";
 import { time } from "./parts/time.ts";
 
-/** @param store asked whether it answers, by nothing that takes long */
+/** @param store asked only whether it answers, which is quick */
 export function graphState(store: Pick<GraphStore, "isAvailable">): Page {
   return {
     path: "/admin/graph",
     show: async ({ ask }) => {
-      // Those who may not know wait for no store.
+      // First, so that a visitor who may not see it is refused without waiting for the store.
       const status = await ask<GraphStatus>("select app_private.graph_status_for_operators()::text");
       const isThere = await store.isAvailable();
       return {

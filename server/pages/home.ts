@@ -12,7 +12,7 @@ import type { Visitor } from "./visitor.ts";
 
 const PICTURES = [countries, funnel, months, accelerators];
 
-/** @param ask as the visitor, who reads what everybody reads who is signed in */
+/** @param ask queries as the visitor, who may read what everybody who is signed in may */
 export function home(ask: AskGraphql): Page {
   return {
     path: "/",
@@ -39,7 +39,7 @@ export function home(ask: AskGraphql): Page {
   };
 }
 
-/** @param visitor is not led to what would be refused to them */
+/** @param visitor gets no links to pages that would refuse them */
 function pages(visitor: Visitor | undefined): Content {
   const reviews = visitor === undefined || visitor.permissions.has("claims:review");
   return html`<section class="card" aria-labelledby="pages">

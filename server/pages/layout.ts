@@ -7,17 +7,17 @@ import type { Visitor } from "./visitor.ts";
 /** In characters. */
 const LONGEST_IN_TAB = 120;
 
-/** HTML, or what is about to be; strings that are put into it become text. */
+/** HTML, or a promise of it; strings that are inserted into it are escaped. */
 export type Content = ReturnType<typeof html>;
 
 /** What a page shows. */
 export type Shown = {
   title: string;
-  /** What of many it shows, for tabs and bookmarks. */
+  /** Which of many things it shows, for tabs and bookmarks. */
   subject?: string | undefined;
   content: Content;
   status?: number;
-  /** Files of assets/ that make it more convenient; it must do without. */
+  /** Scripts in assets/ that make it more convenient; it must work without them. */
   scripts?: readonly string[];
   /** The import map of those scripts, where they import libraries by name. */
   imports?: string;
@@ -51,7 +51,7 @@ export function layout(
     </html>`;
 }
 
-/** Direction controls, as in names from before they were refused: in a title nothing ends what they begin. */
+/** Direction controls, which older names may have: a title has no markup that would end their effect. */
 const TURNING = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 function inTab(parts: readonly string[]): string {
@@ -59,8 +59,8 @@ function inTab(parts: readonly string[]): string {
 }
 
 /**
- * What every page begins with.
- * @param address where the page is: the navigation says of it that one is there, and the sign-in leads back to it
+ * The header of every page.
+ * @param address of the page: the navigation marks it as current, and the sign-in leads back to it
  */
 export function header(address: string, visitor: Visitor | undefined): Content {
   const [path = ""] = address.split("?", 1);
@@ -92,7 +92,7 @@ function account(visitor: Visitor | undefined, address: string): Content {
       Signed in as <b><bdi>${visitor.email}</bdi></b> <a href="/sign-out">Sign out</a>
     </p>`;
   }
-  // From the sign-in itself nobody wants to be led back to it; and a mailed link is a secret, which goes into no other address.
+  // Not back to the sign-in itself; and a mailed link is a secret, which must not go into another address.
   const leadsBack = !/^\/(sign-|confirm-address)/.test(address);
   const returnTo = leadsBack ? `?${new URLSearchParams({ returnTo: address }).toString()}` : "";
   return html`<p class="account"><a href="/sign-in${returnTo}">Sign in</a></p>`;

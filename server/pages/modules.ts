@@ -1,5 +1,5 @@
-// Libraries in the browser, without a build: their modules are served as they are installed, and an import map says where
-// each of the names is that they import one another by.
+// Libraries in the browser, without a build: their modules are served as they are installed, and an import
+// map tells where the packages are that they import by name.
 import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { findPackageJSON } from "node:module";
@@ -8,7 +8,7 @@ import type { Router } from "express";
 import { sendAnswer } from "../rest/answer.ts";
 import type { Packed } from "../rest/answer.ts";
 
-/** What scripts of assets/ import by name. */
+/** The packages that scripts of assets/ import by name. */
 const IMPORTED = [
   "@codemirror/commands",
   "@codemirror/language",

@@ -1,10 +1,10 @@
-// Where the header of every page leads to. A new page gets a line here.
+// The links in the header of every page. A new page gets a line here.
 import type { Visitor } from "./visitor.ts";
 
 type Place = {
   path: string;
   label: string;
-  /** The permission without which there is nothing to see; `true` for whoever is signed in. */
+  /** The permission without which there is nothing to see; `true` for everybody who is signed in. */
   needs?: string | true;
 };
 

@@ -1,4 +1,4 @@
-// What browsers are shown at paths at which there is nothing; programs are told so by the error that all doors share.
+// The "not found" page for browsers; programs get the error that all doors share.
 import express from "express";
 import { html } from "hono/html";
 import type { Database } from "../database.ts";
@@ -7,16 +7,16 @@ import { sendPage } from "./page.ts";
 import { noteVisitor } from "./visitor.ts";
 
 const HTML = "text/html";
-/** Old programs' libraries name HTML first, though it is no use to them. */
+/** Paths for programs only: old libraries ask for HTML first, though it is no use to them. */
 const OF_PROGRAMS = "/v0/";
 
 /** The last of all doors. */
 export function nowhere(database: Database): Door {
   return (app, guards) => {
-    // No route: whoever logs or counts requests by theirs is not to see every path that anybody thinks of.
+    // Not a route: logs and metrics group requests by route, and must not get every path that callers invent.
     const router = express.Router();
     router.use((request, _response, next) => {
-      // The first is for who takes anything, as programs do and browsers do not.
+      // The first type is for clients that accept anything, as programs do and browsers do not.
       const isAsked = request.method === "GET" || request.method === "HEAD";
       const wanted = isAsked && request.accepts(["application/json", HTML]);
       next(wanted === HTML && !request.path.startsWith(OF_PROGRAMS) ? undefined : "router");

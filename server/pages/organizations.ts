@@ -32,7 +32,7 @@ export const organizations: Page = {
   },
 };
 
-/** A page of the public organizations: in the order of their names, or of what was typed. */
+/** A page of the public organizations: by name, or those that match the search, best first. */
 export function findOrganizations(
   { ask }: Visit,
   { q, ...place }: { q: string | undefined; page: number; most: number },
@@ -66,7 +66,7 @@ const ALL = `
     'items', coalesce((select json_agg(item order by ${ORDER}) from shown as item), '[]'),
     'total', (select count(*) from rest.organizations))::text`;
 
-// Those that begin so come first, as in GET /v0/organizations.
+// Names that begin with the search text come first, as in GET /v0/organizations.
 const BEST = `not starts_with(app_private.fold(item."orgName"), app_private.fold(btrim($1 ->> 'q'))), ${ORDER}`;
 
 const FOUND = `

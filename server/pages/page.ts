@@ -17,40 +17,40 @@ export type { Content, Shown } from "./layout.ts";
 export type Page = {
   /** As Express takes it: /admin/needs/:id. */
   path: string;
-  /** For everybody; others are led to the sign-in first. */
+  /** For everybody; the other pages redirect to the sign-in first. */
   open?: true;
-  /** Returns a path to lead to another page instead. */
+  /** Returns what to show, or a path to redirect to. */
   show: (visit: Visit) => Shown | Promise<Shown | string>;
-  /** Does what its forms ask for; returns the path to go on to, or what to show instead. */
+  /** Does what its forms ask for; returns the path to redirect to, or what to show instead. */
   act?: (visit: Visit) => Promise<string | Shown>;
 };
 
-/** A page as somebody asks for it. */
+/** One request for a page. */
 export type Visit = Readonly<{
   visitor: Visitor | undefined;
   /** The path and query of this page. */
   address: string;
-  /** A part of the path, by its name there. */
+  /** A parameter of the path. */
   part: (name: string) => string;
-  /** What the query says under a name; undefined where it is empty or not there. */
+  /** A parameter of the query; undefined if it is empty or missing. */
   query: (name: string) => string | undefined;
-  /** What the form says under a name; several as a list by `fields`. */
+  /** A field of the form; `fields` returns all of that name. */
   field: (name: string) => string | undefined;
   fields: (name: string) => readonly string[];
   /**
    * Asks the database as the visitor.
    * @param statement SQL that returns one JSON text; its $1 is `input`
-   * @returns what the text says; null when there was no row
+   * @returns the parsed text; null if there was no row
    * @throws what the rules refuse
    */
   ask: <T>(statement: string, input?: Record<string, unknown>) => Promise<T>;
-  /** What it came with, for what answers requests itself. */
+  /** The underlying request and response, for code that needs them. */
   exchange: Readonly<{ request: Request; response: Response }>;
-  /** What each form of the page must have in it. */
+  /** The hidden field that each form of the page must contain. */
   proof: Content;
 }>;
 
-/** Nothing but this service's own files and the text of its import map, and within no other page. */
+/** Allows only this service's own files and the text of the import map, and no framing by other pages. */
 function headersFor({ imports }: Shown): Record<string, string> {
   const scripts = imports === undefined ? "" : ` 'sha256-${hash("sha256", imports, "base64")}'`;
   return {
@@ -65,7 +65,7 @@ function headersFor({ imports }: Shown): Record<string, string> {
 /** Answers with a page. */
 export async function sendPage(request: Request, response: Response, shown: Shown): Promise<void> {
   const { path, method, originalUrl } = request;
-  // What a form has sent is in no address.
+  // The answer to a form has no address at which it could be read again: use that of its page.
   const address = method === "GET" ? originalUrl : path;
   const page = await layout(shown, { address, visitor: visitorOf(response) });
   response
@@ -75,7 +75,7 @@ export async function sendPage(request: Request, response: Response, shown: Show
   await sendAnswer(request, response, String(page), { isPersonal: true });
 }
 
-/** What a page is told of a request. */
+/** What a page gets to know of a request. */
 export function visitOf(request: Request, response: Response, database: Database): Visit {
   const visitor = visitorOf(response);
   const form = (request.body ?? {}) as Record<string, string | string[] | undefined>;

@@ -1,4 +1,4 @@
-// What a page says when something was refused.
+// The page that says that something was refused.
 import type { ErrorRequestHandler } from "express";
 import { html } from "hono/html";
 import { apiErrorFrom } from "../errors.ts";
@@ -6,10 +6,10 @@ import { currentRequest } from "../request-context.ts";
 import { sendPage } from "./page.ts";
 import { written } from "./written.ts";
 
-/** Says on a page what was refused, and gives back what was written. */
+/** Shows a refusal on a page, and gives back what the visitor had written. */
 export const showError: ErrorRequestHandler = async (error: unknown, request, response, next) => {
   const refusal = apiErrorFrom(error);
-  // What has failed is logged where all failures are.
+  // Failures are logged by the general error handler.
   if (response.headersSent || (refusal.statusCode >= 500 && refusal.code !== "identity_provider_unavailable"))
     return next(error);
   currentRequest()?.errors.add(refusal.code);

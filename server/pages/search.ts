@@ -1,4 +1,5 @@
-// The search at /search: organizations by parts of their names, records by words of their texts, and each by its own id or URI.
+// The search at /search: organizations by parts of their names, records by words of their texts, each also
+// by its id or URI.
 import { html } from "hono/html";
 import { RECORDS } from "../../records/index.ts";
 import { columnOf, idOf } from "../../records/record.ts";
@@ -17,9 +18,11 @@ import { NAMES, organizationPath, recordPath } from "./record/kinds.ts";
 /** Of each kind in an overview, and on a page of one kind. */
 const FIRST = 8;
 const PAGE = 25;
-/** Of a word that more records have, the newest are ranked (db/rules/search.sql), and nobody reads on to the others. */
+/**
+ * If more records have a word, only so many of the newest are ranked (db/rules/search.sql), and listed here.
+ */
 const RANKED = 1_000;
-/** A URI is longer than words are. */
+/** Long enough for a URI, which is longer than any words. */
 export const LONGEST = 2_048;
 
 const UUID_AT_END = /[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
@@ -41,7 +44,7 @@ export const search: Page = {
   },
 };
 
-/** The page of what has this very id or URI. */
+/** The path of the page of the record or organization with exactly this id or URI. */
 async function named({ ask }: Visit, q: string): Promise<string | undefined> {
   const [id] = UUID_AT_END.exec(q) ?? [];
   const kinds = Object.values(RECORDS).map(

@@ -1,4 +1,4 @@
-// Queries of the graph, at /sparql: asked as the visitor, within the bounds of /v0/sparql.
+// Queries of the graph, at /sparql: run as the visitor, within the limits of /v0/sparql.
 import { html } from "hono/html";
 import type { Names } from "../../graph/namespaces.ts";
 import { ApiError } from "../errors.ts";
@@ -18,7 +18,7 @@ import { queryLink, showRefusal, showResult } from "./sparql/show.ts";
 import type { Visitor } from "./visitor.ts";
 
 const PATH = "/sparql";
-/** What every browser and proxy takes; longer queries run, and have no address. */
+/** What every browser and proxy accepts; longer queries run, but have no address. */
 const LONGEST_ADDRESS = 8_000;
 
 type Answered = { status: number; content: Content };
@@ -76,7 +76,7 @@ export function sparqlPage(endpoint: SparqlEndpoint, names: Pick<Names, "namespa
       const text = visit.query("query");
       const { visitor } = visit;
       if (text === undefined || !visitor) return page(visit, text ?? examples[0]!.query);
-      // Whoever follows a link from elsewhere has not seen yet what it asks for.
+      // A visitor who follows a link from another site has not seen yet which query it would run.
       if (!isFromOwnPage(visit.exchange.request)) return page(visit, text, fromElsewhere);
       return page(visit, text, await answer(visit, visitor, text));
     },
@@ -101,7 +101,7 @@ function editor({ visitor, proof }: Visit, text: string): Content {
     <textarea name="query" rows="14" spellcheck="false" autocapitalize="none" ${visitor ? "" : "readonly"}>
 ${text}</textarea>
   </label>`;
-  // The first line break after the tag is none of the text's.
+  // HTML ignores the first line break after the tag.
   return visitor
     ? html`<form class="card" id="query" method="post" action="${PATH}">
         ${proof} ${field}

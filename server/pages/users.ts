@@ -1,4 +1,4 @@
-// The people whom the service knows, at /admin/users, and who of them has which role on the platform.
+// The people whom the service knows, at /admin/users, and their roles on the platform.
 import { html } from "hono/html";
 import { enums } from "../../db/catalog.ts";
 import type { ApiError } from "../errors.ts";
@@ -27,7 +27,7 @@ type User = {
 const PAGE = 25;
 const SENTENCES = { grant: "The role was given.", revoke: "The role was taken away." };
 
-/** For who may see people; that who sees them may give them roles is another permission. */
+/** For visitors who may see people; giving them roles takes another permission. */
 export const users: Page = {
   path: "/admin/users",
   show: (visit) => show(visit),
@@ -115,7 +115,7 @@ async function change({ ask, field }: Visit): Promise<string> {
   return action;
 }
 
-// An address on the platform may have memberships without end.
+// Only the first few memberships of each: an account may have any number of them.
 const FOUND = `
   select json_build_object('total', page.total, 'items', coalesce((
     select json_agg(json_build_object(

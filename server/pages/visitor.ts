@@ -1,4 +1,4 @@
-// Who sits before a page.
+// The visitor of a page.
 import type { Request, RequestHandler, Response } from "express";
 import type { Database } from "../database.ts";
 import { apiErrorFrom } from "../errors.ts";
@@ -9,16 +9,16 @@ import { knowStill } from "../identity/still-known.ts";
 /** Somebody who is signed in. */
 export type Visitor = Readonly<{
   email: string;
-  /** What their forms prove themselves by (form.ts). */
+  /** The secret of their session, from which their forms get their proof (form.ts). */
   session: string;
   identity: Identity;
-  /** What is worth showing them; whether they may do it, the rules decide when they do. */
+  /** Decides what is worth showing to them; whether they may do it, the rules decide when they try. */
   permissions: ReadonlySet<string>;
 }>;
 
 const VISITOR = "visitor";
 
-/** The visitor of a page; undefined for who is not signed in. */
+/** The visitor of a page; undefined if nobody is signed in. */
 export function visitorOf(response: Response): Visitor | undefined {
   return response.locals[VISITOR] as Visitor | undefined;
 }
@@ -31,7 +31,9 @@ export function noteVisitor(database: Database): RequestHandler {
   };
 }
 
-/** Notes it anew once a form has come, which can take its time: their session may be over by then. */
+/**
+ * Notes the visitor again once a form has been received: that can take a while, and the session may be over.
+ */
 export function noteVisitorStill(database: Database): RequestHandler {
   return async (request, response, next) => {
     try {

@@ -1,4 +1,4 @@
-// What somebody has written into a form that cannot be taken: it is given back, so that it need not be written again.
+// Gives back what a visitor wrote into a form that was refused, so that they need not write it again.
 import type { Request } from "express";
 import { html } from "hono/html";
 import { longestText } from "../../db/catalog.ts";
@@ -6,16 +6,16 @@ import { isFromOwnPage } from "../identity/own-page.ts";
 import { before } from "./organization/acts.ts";
 import type { Content } from "./layout.ts";
 
-/** The fields that people write into. What else a form has is of the page that it stands on, and secrets are among it. */
+/** The fields that people write into. All others come from the page itself, and some are secrets. */
 const WRITTEN = [
   ...["notes", "reason", "query", "email"],
   ...["name", "type", "website", "domain", "firstName", "lastName", "duty"],
 ];
 
-/** In characters, of all that is given back: a note of the longest, and what a form has besides. */
+/** In characters, of everything given back: the longest note, and the other fields of a form. */
 const MOST = 3 * longestText.text;
 
-/** What a form of ours has brought that somebody has written; nothing of what another site has made a browser send. */
+/** What a visitor wrote into a form of ours; nothing of what another site made a browser send. */
 export function written(request: Request): Content | string {
   if (!isFromOwnPage(request)) return "";
   const form = (request.body ?? {}) as Record<string, string | string[] | undefined>;

@@ -1,5 +1,5 @@
-// The queue with script: ten seconds in which a decision can be undone, keys, drafts, and what others decide meanwhile.
-// Without it the same forms and links do the same, after a page that asks whether it is meant.
+// The queue with scripts: ten seconds in which a decision can be undone, keys, drafts, and live updates.
+// Without scripts the same forms and links work, with a page that asks for confirmation.
 import { startDeciding } from "./claims/deciding.js";
 import { keepDrafts } from "./claims/drafts.js";
 import { startKeys } from "./claims/keys.js";

@@ -1,5 +1,5 @@
-// Sends what the forms of /docs are filled with: with the API key that was entered, or as whoever is signed in.
-// Kept for whoever has entered it: who signs in next in this tab does not ask with it.
+// Sends the requests of the forms of /docs: with the API key that was entered, or as the visitor who is
+// signed in. The key is kept per visitor: the next one to sign in within this tab does not use it.
 const KEY = `api-key ${document.querySelector("header.site").dataset.visitor}`;
 
 const field = document.querySelector("#key input");
@@ -20,7 +20,7 @@ for (const form of document.querySelectorAll("form.try")) {
   });
 }
 
-// A link to an operation leads into what is closed.
+// A link to an operation leads into a closed <details>.
 const open = () => {
   const target = document.getElementById(location.hash.slice(1));
   const closed = target?.closest("details");
@@ -35,7 +35,7 @@ async function send(form) {
   const answer = form.querySelector(".answer");
   answer.replaceChildren();
   try {
-    // A header takes no character beyond Latin-1: what somebody has pasted may have one.
+    // Within the try: headers accept only Latin-1 characters, and a pasted key may have others.
     const request = requestOf(form);
     const response = await fetch(request.address, request.options);
     const text = await response.text();
@@ -55,7 +55,7 @@ function requestOf(form) {
   const headers = new Headers();
   const key = sessionStorage.getItem(KEY);
   if (key) headers.set("authorization", `Bearer ${key}`);
-  // Says that it was meant, which the cookie of a session alone does not.
+  // Proves that a page of ours sends it, which the session cookie alone does not.
   else headers.set("x-session-request", "1");
   let path = form.dataset.path;
   const query = new URLSearchParams();

@@ -1,4 +1,4 @@
-// The editor of /sparql in the place of its text field, which keeps the text for the form.
+// The editor of /sparql, in place of its text field, which stays hidden and keeps the text for the form.
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { bracketMatching, HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { EditorState } from "@codemirror/state";
@@ -9,7 +9,7 @@ import { sparql } from "codemirror-lang-sparql";
 const field = document.querySelector("#query textarea");
 const form = field.closest("form");
 
-// Named colours reach into the shadow.
+// Colours as custom properties, which are inherited into the shadow root.
 const look = EditorView.theme({
   "&": {
     maxHeight: "32rem",
@@ -40,13 +40,13 @@ const run = () => {
   return true;
 };
 
-// Whoever was quicker than this script goes on writing where they are.
+// A visitor who has begun to write before this script ran keeps their place.
 const isWriting = document.activeElement === field;
 const selection = isWriting ? { anchor: field.selectionStart, head: field.selectionEnd } : undefined;
 const host = document.createElement("div");
 field.after(host);
 field.hidden = true;
-// Within a shadow the editor has its style sheets without elements for them, which the policy of the page forbids.
+// In a shadow root the editor adopts style sheets without <style> elements, which the page's policy forbids.
 const shadow = host.attachShadow({ mode: "open" });
 const editor = new EditorView({
   root: shadow,

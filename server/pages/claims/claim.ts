@@ -1,4 +1,4 @@
-// One claim beside the list: what to look at first, the decision, and all that there is to know.
+// One claim beside the list: what to look at first, the decision, and all details.
 import { html } from "hono/html";
 import type { Content, Visit } from "../page.ts";
 import { cut } from "../parts/text.ts";
@@ -28,7 +28,7 @@ export function claimBeside(visit: Visit, { filter, queue, claim }: Chosen): Con
   </section>`;
 }
 
-/** What most decisions hang on, in a few lines. */
+/** The points that most decisions depend on, in a few lines. */
 function glance({ isProven, isNewOrg, similar, othersTotal, ...claim }: Claim): Content {
   const says = (isGood: boolean, text: Content | string) =>
     html`<li class="${isGood ? "good" : "warn"}">${isGood ? "✓" : "!"} ${text}</li>`;

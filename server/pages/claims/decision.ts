@@ -1,5 +1,6 @@
-// What the forms of the queue ask for: first what is about to be decided, to be confirmed; then the decision, claim by claim,
-// by the same function as at all doors. Scripts ask for ten seconds instead of a confirmation, and send it to REST.
+// Handles the forms of the queue: first a page asks for confirmation; then each claim is decided by the same
+// function as at all doors. Scripts wait for ten seconds instead of asking for confirmation, and send
+// decisions to REST.
 import { html } from "hono/html";
 import type { enums } from "../../../db/catalog.ts";
 import { ApiError, apiErrorFrom } from "../../errors.ts";
@@ -39,7 +40,7 @@ export async function act(visit: Visit): Promise<string | Shown> {
   return refused.size > 0 ? results(visit, decision, claims, { refused, on: told }) : told;
 }
 
-/** The address of a page that says what has become of these, and what is left to be done. */
+/** Adds the decided claims to an address, whose page then shows their outcomes. */
 function withDone(address: string, ids: readonly string[]): string {
   if (ids.length === 0) return address;
   const { pathname, searchParams } = new URL(address, "http://here.invalid");
@@ -64,7 +65,7 @@ function decisionOf({ field, fields }: Visit): Decision {
   };
 }
 
-/** @returns what was refused */
+/** @returns the refusal, if there was one */
 async function decide(
   visit: Visit,
   { action, role, notes }: Decision,
@@ -81,9 +82,9 @@ async function decide(
     return undefined;
   } catch (error) {
     const refusal = apiErrorFrom(error);
-    // What has failed is logged where all failures are; what was decided before it stays so.
+    // Failures are logged by the general error handler; earlier claims stay decided.
     if (refusal.statusCode >= 500) throw error;
-    // Whoever presses a button twice is shown the answer to the second time alone.
+    // A visitor who presses a button twice sees only the answer to the second request.
     if (refusal.code === "already_reviewed" && (await hasDecidedSo(visit, input))) return undefined;
     currentRequest()?.errors.add(refusal.code);
     return refusal;
@@ -98,7 +99,7 @@ function hasDecidedSo({ ask }: Visit, input: Record<string, unknown>): Promise<b
   );
 }
 
-/** Where it goes on: to the next claim for one, to the list for several. */
+/** Where to go on: to the next claim after one, to the list after several. */
 async function afterwards(visit: Visit, { ids }: Decision): Promise<string> {
   const filter = filterOf(visit);
   if (ids.length > 1) return addressOf(filter);
@@ -163,7 +164,7 @@ function results(
   const [first] = refused.values();
   return {
     title: refused.size === ids.length ? "That did not work" : "Some of it did not work",
-    // Of several, each has its own.
+    // Several claims may have different ones.
     status: ids.length === 1 ? first!.statusCode : 200,
     content: html`<ul class="card" role="alert">
         ${ids.map(line)}

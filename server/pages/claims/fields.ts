@@ -1,4 +1,4 @@
-// What a decision consists of, for one claim or several.
+// The form fields of a decision, on one claim or several.
 import { html } from "hono/html";
 import type { Content } from "../page.ts";
 import { begin } from "../parts/text.ts";
@@ -12,7 +12,7 @@ type Fields = {
   reasons: readonly string[];
   /** Distinguishes the fields of one form from those of another. */
   of: string;
-  /** Behind the verb of a button; nothing for the one claim that is shown. */
+  /** Follows the verb on a button; empty for the one claim that is shown. */
   whom?: string;
 };
 

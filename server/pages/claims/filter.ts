@@ -1,4 +1,5 @@
-// What the queue shows, as its address says it: ?q=river&status=rejected&sent=platform&proof=stated&order=newest.
+// The filter of the queue, as in its address:
+// ?q=river&status=rejected&sent=platform&proof=stated&order=newest.
 import { enums } from "../../../db/catalog.ts";
 import type { Visit } from "../page.ts";
 import { wordsOf } from "../parts/search-form.ts";
@@ -30,7 +31,7 @@ type Chosen = { [Name in keyof typeof CHOICES]: keyof (typeof CHOICES)[Name] };
 /** Which claims are listed, in which order. */
 export type Filter = Readonly<Chosen & { q: string; org: string }>;
 
-/** What is not understood counts as not said. */
+/** Reads the filter from the query; values that are not understood are ignored. */
 export function filterOf({ query }: Pick<Visit, "query">): Filter {
   const chosen = <Name extends keyof Chosen>(name: Name, usual: Chosen[Name]): Chosen[Name] => {
     const said = query(name);
@@ -59,7 +60,7 @@ export function inputOf(filter: Filter, at: string | undefined): Record<string, 
   };
 }
 
-/** The address of the queue, or of a claim beside it; what is usual is left out. */
+/** The address of the queue, or of a claim beside it; defaults are left out. */
 export function addressOf(filter: Filter, { claim, more = {} }: Place = {}): string {
   const { status, ...others } = filter;
   const said = Object.entries({ ...others, status: status === "pending" ? "" : status, ...more });
@@ -74,7 +75,7 @@ export function isId(text: string | undefined): text is string {
   return text !== undefined && UUID.test(text);
 }
 
-/** No text in the database has a NUL. */
+/** Without NUL, which no text in the database can have. */
 function textOf(said = ""): string {
   return said.replaceAll("\0", "").trim();
 }

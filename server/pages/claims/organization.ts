@@ -6,7 +6,7 @@ import { organizationPath } from "../record/kinds.ts";
 import type { Claim } from "./told.ts";
 import { personOf } from "./told.ts";
 
-/** In characters, of what is shown of an address. */
+/** In characters: how much of a link is shown. */
 const LONGEST_LINK = 120;
 
 const STATUS = {
@@ -47,7 +47,7 @@ export function organization({
     </dl>`;
 }
 
-/** Its name, which leads to its page if there is one: what is only proposed has none. */
+/** Its name, linked to its page if it has one: an organization that is only proposed has none. */
 export function linked({
   uri,
   name,
@@ -70,7 +70,7 @@ function administrators({ administrators, administratorsNamed }: Claim["organiza
   </ul>`;
 }
 
-/** A link only where it leads to a website, and nowhere with anything of ours. */
+/** A link only if it leads to a website, which learns nothing about our page. */
 export function website(address: string): Content {
   const isWeb = URL.canParse(address) && ["http:", "https:"].includes(new URL(address).protocol);
   if (!isWeb) return cut(address);

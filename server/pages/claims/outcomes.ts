@@ -1,4 +1,4 @@
-// What has become of claims.
+// The outcomes of claims.
 import { html } from "hono/html";
 import type { Content } from "../page.ts";
 import { begin } from "../parts/text.ts";
@@ -6,10 +6,10 @@ import { time } from "../parts/time.ts";
 import type { Brief, Line } from "./told.ts";
 import { personOf } from "./told.ts";
 
-/** In characters, of a name among others. */
+/** In characters, of each name in a line. */
 const LONGEST = 80;
 
-/** What the visitor has just decided, or somebody else before them. */
+/** The claims that the visitor has just decided, or another reviewer before them. */
 export function outcomes(decided: readonly Brief[]): Content | string {
   if (decided.length === 0) return "";
   return html`<ul class="card outcomes" role="status">
@@ -23,12 +23,12 @@ export function outcomes(decided: readonly Brief[]): Content | string {
   </ul>`;
 }
 
-/** Nobody is mailed that a claim waits, or what they have taken back themselves. */
+/** No mail is sent while a claim waits, or when the claimant withdraws it. */
 function isDecided({ status }: Line): boolean {
   return status !== "pending" && status !== "withdrawn";
 }
 
-/** Whose claim it is, and to what, in short. */
+/** The person and the organization of a claim, in short. */
 export function whose(claim: Pick<Line, "name" | "email" | "orgName">): Content {
   return html`<bdi>${begin(personOf(claim), LONGEST)}</bdi> → <bdi>${begin(claim.orgName, LONGEST)}</bdi>`;
 }

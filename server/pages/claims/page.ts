@@ -58,7 +58,7 @@ async function show(visit: Visit, open: string | undefined): Promise<Shown> {
   };
 }
 
-/** What waits for its ten seconds, which assets/claims/hold.js fills in. */
+/** The decisions that can still be undone; assets/claims/hold.js fills them in. */
 const heldDecisions = html`<section id="held" class="held" aria-label="Your decisions" hidden>
     <ul></ul>
   </section>

@@ -1,4 +1,4 @@
-// The list of claims, what is searched and chosen in it, and the form by which several are decided at once.
+// The list of claims, its filters, and the form that decides several at once.
 import { html } from "hono/html";
 import type { Content, Visit } from "../page.ts";
 import { day } from "../parts/time.ts";

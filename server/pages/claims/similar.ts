@@ -1,4 +1,4 @@
-// Organizations that may be the same one, so that nobody is let into a second of them.
+// Organizations that may be the claimed one under another URI, so that no duplicate is approved.
 import { html } from "hono/html";
 import type { Content } from "../page.ts";
 import { addressOf } from "./filter.ts";

@@ -1,4 +1,4 @@
-// What the database tells of claims to whoever reviews them: db/rules/claim-queue.sql.
+// The claims as db/rules/claim-queue.sql returns them to reviewers.
 import type { choices, enums } from "../../../db/catalog.ts";
 
 type Status = (typeof enums.claim_review_status)[number];
@@ -17,7 +17,7 @@ export type Line = Readonly<{
   domainMatch: boolean;
   reviewedBy: string | null;
   reviewedAt: string | null;
-  /** May be decided, by somebody else than who made it. */
+  /** May be decided, but not by the claimant. */
   isOpen: boolean;
   isOwn: boolean;
 }>;
@@ -83,7 +83,7 @@ export type Claim = Line &
     notes: string | null;
     role: string | null;
     steps: readonly Readonly<{ to: Status; by: string | null; at: string }>[];
-    /** None where the visitor may not decide. */
+    /** Empty if the visitor may not decide. */
     roles: readonly Role[];
     reasons: readonly string[];
     organization: ReviewedOrganization;
@@ -97,7 +97,7 @@ export type Claim = Line &
 export type Brief = Line &
   Readonly<{ role: string | null; warnings: readonly Readonly<{ code: string; message: string }>[] }>;
 
-/** How somebody is called in a list. */
+/** How lists name a person. */
 export function personOf({ name, email }: Pick<Line, "name" | "email">): string {
   return name ?? email;
 }

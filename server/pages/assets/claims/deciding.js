@@ -1,4 +1,4 @@
-// The two forms that decide, for one claim and for several: with script they hold what they would send.
+// The two forms that decide, on one claim and on several: scripts hold the decisions before sending them.
 import { forgetDraft, keepDraft } from "./drafts.js";
 import { hold, isHeld, say, tellOfLost } from "./hold.js";
 import { lookForLost } from "./kept.js";
@@ -15,7 +15,7 @@ export function startDeciding() {
     const ids = new FormData(form).getAll("claim").filter((id) => !isHeld(id));
     decide(form, ids, event.submitter?.value ?? "approve");
   });
-  // On a box it would press the first button of the form, which approves.
+  // Enter on a checkbox would press the first button of the form, which approves.
   document.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && event.target.matches("#several [type=checkbox]")) event.preventDefault();
   });
@@ -63,7 +63,7 @@ function settled({ id, notes }, status) {
   }
 }
 
-/** What was undone stands in the form for several again, unless that has something else in it by now. */
+/** Puts what was undone back into the form for several, unless that has other content by now. */
 function chooseAgain(ids, notes) {
   const field = document.querySelector("#several [name=notes]");
   if (!field || field.value !== "" || document.querySelector("#several [name=claim]:checked")) return;
@@ -75,13 +75,13 @@ function chooseAgain(ids, notes) {
   keepDraft("several", notes);
 }
 
-/** Whose claim it is and to what: two texts of strangers. */
+/** The person and the organization of a claim: both are untrusted texts. */
 function labelOf(id) {
   const whose = lineOf(id)?.querySelector(".whose") ?? document.getElementById("claim-title");
   return [...whose.querySelectorAll("bdi")].map(({ textContent }) => textContent);
 }
 
-/** To the next claim that nobody is deciding. */
+/** Opens the next claim that can be decided and is not held. */
 function goOn(from) {
   const all = lines();
   const place = all.findIndex((line) => line.dataset.claim === from);
@@ -100,7 +100,7 @@ function goOn(from) {
   }
 }
 
-/** Shows of what is held that it is, and offers no second decision. */
+/** Marks the held claims, and offers no second decision on them. */
 function markHeld() {
   for (const line of lines()) {
     const held = isHeld(line.dataset.claim);
@@ -114,7 +114,7 @@ function markHeld() {
   for (const button of form?.querySelectorAll("button") ?? []) button.disabled = isHeld(open);
 }
 
-/** Shows in the list what has become of a claim. */
+/** Shows the outcome of a claim in the list. */
 export function mark(id, text) {
   const line = lineOf(id);
   if (!line) return;

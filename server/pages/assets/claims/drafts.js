@@ -1,9 +1,9 @@
-// Notes that are being written, kept in this tab until their claim is decided.
+// Keeps unfinished notes in this tab until their claim is decided.
 import { whenShown } from "./turning.js";
 
 const PREFIX = "notes of ";
 
-/** Nobody else's: the next person may sit before the same tab. */
+/** Per visitor: the next person may use the same tab. */
 const own = () => `${PREFIX}${document.getElementById("queue").dataset.visitor} about `;
 
 export function keepDrafts() {

@@ -1,4 +1,4 @@
-// An element whose parts are put in as text, never as markup.
+// Makes an element whose parts are inserted as text, never as markup.
 
 export function element(name, attributes, ...parts) {
   const made = document.createElement(name);

@@ -1,5 +1,5 @@
-// Decisions that can still be undone. Each is made when its ten seconds are over, or when the page is left; until then nothing
-// has happened.
+// Decisions that can still be undone. Each is sent when its ten seconds are over, or when the page is left;
+// until then nothing has happened.
 import { element } from "./element.js";
 import { forget, keep } from "./kept.js";
 
@@ -10,7 +10,7 @@ const held = new Map();
 const groups = new Set();
 const section = () => document.getElementById("held");
 
-// Whoever comes back finds them decided, with nothing left to undo.
+// A visitor who comes back finds them decided, with nothing left to undo.
 addEventListener("pagehide", () => {
   for (const { timer, line } of groups) {
     clearTimeout(timer);
@@ -18,7 +18,7 @@ addEventListener("pagehide", () => {
   }
   groups.clear();
   for (const decision of held.values()) {
-    // Until it is known that it was made.
+    // Its notes stay as a draft until it is known that it was made.
     decision.after(decision, undefined);
     void settle(decision, { isLeaving: true });
   }
@@ -31,12 +31,12 @@ export function isHeld(id) {
 /**
  * Holds decisions that are undone together.
  * @param decisions {id, label: [person, organization], action, role, notes}
- * @param after is told of each what became of it: its new status, or undefined
- * @param undone is told when they are undone
+ * @param after called for each with its new status, or undefined if it was not made
+ * @param undone called when they are undone
  */
 export function hold(decisions, after, undone) {
   const [first] = decisions;
-  // If somebody else signs in meanwhile, it is not they who decide.
+  // If another person signs in meanwhile, the decision must not be made in their name.
   const by = document.getElementById("queue").dataset.visitor;
   const undo = element("button", { type: "button", class: "plain" }, "Undo");
   const verb = first.action === "approve" ? "Approving" : "Rejecting";
@@ -61,7 +61,7 @@ export function hold(decisions, after, undone) {
   }
   group.timer = setTimeout(() => void settleGroup(group), HOLD_MS);
   group.undo = () => {
-    // It is being sent already.
+    // Too late: it is being sent already.
     if (!groups.delete(group)) return;
     clearTimeout(group.timer);
     for (const { id } of group.decisions) {
@@ -83,7 +83,7 @@ export function hold(decisions, after, undone) {
   changed();
 }
 
-/** Undoes what was held last; false if there is nothing. */
+/** Undoes the latest held decisions; false if there are none. */
 export function undoLatest() {
   const latest = [...groups].at(-1);
   latest?.undo();
@@ -109,7 +109,7 @@ async function settle(decision, { isLeaving = false } = {}) {
     { claimId: id, action, adminEmail: by, ...(notes && { notes }), ...(action === "approve" && { role }) },
     isLeaving,
   );
-  // Nobody reads on a page that is left what did not work.
+  // A failure on a page that is being left is kept for the next page to tell.
   if (problem === undefined || !isLeaving) forget(id);
   after(decision, answer?.newStatus);
   return closable(
@@ -121,7 +121,7 @@ async function settle(decision, { isLeaving = false } = {}) {
   );
 }
 
-/** Says of a decision that an earlier page held that it was not made. */
+/** Reports that a decision held by an earlier page was not made. */
 export function tellOfLost({ id, label, action }) {
   const said = [...shown(label), ` still waits: your decision to ${action} it did not reach the service. `];
   say(...said.map((part) => part.cloneNode?.(true) ?? part));
@@ -132,7 +132,7 @@ export function tellOfLost({ id, label, action }) {
   changed();
 }
 
-/** Says what did not work, beside the decisions. */
+/** Reports a problem beside the held decisions. */
 export function complain(text) {
   section().querySelector("ul").append(closable("bad", text));
   say(text);
@@ -149,7 +149,7 @@ function closable(kind, ...parts) {
   return line;
 }
 
-/** As REST takes it, by the session; what cannot be sent any more is still open when its claim is seen again. */
+/** Sends a decision to REST, with the session's cookie; a claim whose decision does not arrive stays open. */
 async function send(body, isLeaving) {
   try {
     const response = await fetch("/v0/admin/claims/review", {
@@ -165,12 +165,12 @@ async function send(body, isLeaving) {
   }
 }
 
-/** Whoever had a button of it before them goes on at one of what stands there now, or at what the page is about. */
+/** Replaces a line. If it had the focus, that moves to a button of the new lines, or to the title. */
 function replace(line, ...others) {
   const hadFocus = line.contains(document.activeElement);
   line.replaceWith(...others);
   if (!hadFocus) return;
-  // Beside an open claim the list is not shown on a phone.
+  // On a phone the list is hidden while a claim is open.
   const title = document.getElementById("claim-title") ?? document.getElementById("list-title");
   (others[0]?.querySelector("button") ?? title).focus();
 }
@@ -180,12 +180,12 @@ function changed() {
   document.dispatchEvent(new Event("claims:held"));
 }
 
-/** Texts of strangers, each by itself. */
+/** Untrusted texts, each isolated so that its writing direction affects nothing else. */
 function shown([person, organization]) {
   return [element("bdi", {}, person), " → ", element("bdi", {}, organization)];
 }
 
-/** For those who do not see the list of decisions. */
+/** Announces it to screen readers. */
 export function say(...parts) {
   document.getElementById("said").replaceChildren(...parts);
 }

@@ -1,9 +1,10 @@
-// Decisions that are held, written down in this browser until the service has answered: when the page is closed, the network gone
-// or the session over, whoever comes back is told of those that were not made. No names and no notes: others use the same browser.
+// Held decisions, stored in this browser until the service has answered: a visitor who comes back after the
+// page was closed, the network lost or the session ended is told which were not made. No names, no notes:
+// others may use the same browser.
 
 const TAB = "tab of the queue";
 const EVERY_MS = 3_000;
-/** What another tab still holds after that, it holds no more. */
+/** After this time, another tab no longer holds a decision. */
 const LONGEST_MS = 60_000;
 
 const key = () => `decisions of ${document.getElementById("queue").dataset.visitor}`;
@@ -26,8 +27,8 @@ export function forget(id) {
 }
 
 /**
- * Looks for those that an earlier page left, which may be on their way still.
- * @param tell is told of each whose claim still waits, and whose that is
+ * Looks for decisions that an earlier page left; they may still be on their way.
+ * @param tell called for each whose claim still waits, with the person and organization of the claim
  */
 export function lookForLost(tell) {
   const left = read().filter(({ tab, at }) => tab === ownTab() || Date.now() - at > LONGEST_MS);
@@ -37,7 +38,7 @@ export function lookForLost(tell) {
 async function look(left, tell) {
   for (const { id, action, at } of left) {
     const page = await claimPage(id);
-    // Unknown: the next page asks again. And it may have been decided or held anew in the meantime.
+    // Without an answer the next page asks again. And it may have been decided or held again meanwhile.
     if (!page || !read().some((one) => one.id === id && one.at === at)) continue;
     forget(id);
     const whose = [...page.querySelectorAll("#claim-title bdi")].map(({ textContent }) => textContent);

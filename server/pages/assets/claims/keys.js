@@ -1,4 +1,4 @@
-// What single keys do, unless somebody writes or has switched them off.
+// What single keys do, unless the visitor is typing or has switched them off.
 import { undoLatest } from "./hold.js";
 import { turnTo } from "./turning.js";
 
@@ -29,14 +29,14 @@ export function startKeys() {
     if (isTyping || !use.checked || event.ctrlKey || event.metaKey || event.altKey || event.isComposing)
       return;
     if (!Object.hasOwn(KEYS, event.key)) return;
-    // One that is held down would ask for a page thirty times a second.
+    // A key that is held down would load a page thirty times a second.
     if (event.repeat) return;
     event.preventDefault();
     KEYS[event.key]();
   });
 }
 
-/** To the claim after or before the open one, on another page of the list if need be. */
+/** Opens the claim after or before the open one, on another page of the list if need be. */
 function step(by) {
   const links = [...document.querySelectorAll("#several li > a")];
   const open = links.findIndex((link) => link.hasAttribute("aria-current"));

@@ -1,4 +1,4 @@
-// What others decide while somebody looks: the feed of changes of GET /v0/admin/claims/changes, from now on.
+// Shows what other reviewers decide meanwhile: follows GET /v0/admin/claims/changes from now on.
 import { mark } from "./deciding.js";
 import { isHeld, say } from "./hold.js";
 import { refreshClaim } from "./turning.js";
@@ -15,7 +15,7 @@ async function look() {
   if (goesOn) setTimeout(() => void look(), EVERY_MS);
 }
 
-/** False when there is nothing to be told any more: signed out, or no reviewer. */
+/** False when there is no point in going on: signed out, or not a reviewer. */
 async function read() {
   try {
     const response = await fetch(`/v0/admin/claims/changes?${new URLSearchParams({ after })}`);
@@ -40,7 +40,7 @@ async function show(changes) {
       mark(id, item.reviewed_by ? `${toStatus} by ${item.reviewed_by}` : toStatus);
   const { open } = document.getElementById("queue").dataset;
   const change = latest.get(open);
-  // Nobody loses what they are writing because an address was proven meanwhile.
+  // Do not replace notes that are being written just because the address was proven meanwhile.
   const isWriting = document.activeElement?.closest("#decision") && change?.toStatus === "pending";
   if (!change || isWriting || isHeld(open)) return;
   await refreshClaim();

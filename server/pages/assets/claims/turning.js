@@ -1,4 +1,4 @@
-// From one claim to another within the page, so that decisions that can still be undone stay.
+// Goes from one claim to another within the page, so that decisions that can still be undone are kept.
 
 import { complain } from "./hold.js";
 
@@ -8,7 +8,7 @@ const here = () => location.pathname + location.search;
 let latest = 0;
 let shown = here();
 
-/** Calls back now, and whenever the queue, or the claim alone, is shown anew. */
+/** Calls back now, and whenever the queue, or the claim alone, has been replaced. */
 export function whenShown(callback) {
   callback();
   document.addEventListener("claims:shown", callback);
@@ -43,7 +43,7 @@ function isQueue(href) {
 
 /**
  * Shows another page of the queue.
- * @param isNew whether it is to be one of those that the browser goes back to
+ * @param isNew whether it gets an entry in the browser's history
  */
 export async function turnTo(href, { isNew = true } = {}) {
   const turn = ++latest;
@@ -51,16 +51,16 @@ export async function turnTo(href, { isNew = true } = {}) {
   const { fresh, title, isBusy } = await load(href);
   if (turn !== latest) return;
   if (isBusy) {
-    // To leave would be to decide what is held.
+    // Leaving the page would send the held decisions.
     complain("The service did not answer, or has answered too often; try again.");
     return;
   }
-  // Signed out, refused, not there, or somebody else's: the browser says so.
+  // Signed out, refused, not found, or another visitor's: let the browser show it.
   if (!isOwn(fresh)) {
     location.assign(href);
     return;
   }
-  // Whoever has begun to write since then goes on writing: the next letter would be one of the keys.
+  // Do not interrupt a visitor who has begun to write: their next letter would be taken for a command.
   const now = writing();
   const field = now.field === before.field && now.text === before.text ? undefined : now.field;
   if (isNew && field?.closest("#decision")) return;
@@ -76,14 +76,14 @@ export async function turnTo(href, { isNew = true } = {}) {
   (queue().dataset.open === "" ? queue() : heading)?.scrollIntoView?.({ block: "nearest" });
 }
 
-/** The field that somebody is in, and what is in it so far. */
+/** The field that has the focus, and its text so far. */
 function writing() {
   const field = document.activeElement;
   const isField = field?.matches("#queue :is(input:not([type=checkbox]), select, textarea)");
   return isField ? { field, text: field.value } : {};
 }
 
-/** In the field of the same name beside the claim; false if there is none. */
+/** Moves text and focus to the field of the same name in the new queue; false if there is none. */
 function goOnWriting({ form, name, value, selectionStart, selectionEnd }) {
   const forms = form.id === "several" ? "#several" : "form.filters";
   const field = form.id === "decision" ? null : queue().querySelector(`${forms} [name="${name}"]`);
@@ -94,7 +94,7 @@ function goOnWriting({ form, name, value, selectionStart, selectionEnd }) {
   return true;
 }
 
-/** Several are chosen one after another, and looked at in between. */
+/** Keeps the chosen claims, which reviewers choose one by one while opening others in between. */
 function keepChosen(fresh) {
   const chosen = [...queue().querySelectorAll("#several [name=claim]:checked")].map(({ value }) => value);
   for (const box of fresh.querySelectorAll("#several [name=claim]")) box.checked = chosen.includes(box.value);
@@ -102,20 +102,20 @@ function keepChosen(fresh) {
   for (const details of fresh.querySelectorAll("details.several")) details.open = isOpen;
 }
 
-/** Shows the open claim as it is now, and leaves the list as it is. */
+/** Reloads the open claim, and leaves the list as it is. */
 export async function refreshClaim() {
   const before = queue();
   const { fresh } = await load(location.href);
   const now = fresh?.querySelector("#claim");
   // Another claim is shown by now, whether it was asked for since or was on its way already.
   if (queue() !== before || !now || !isOwn(fresh)) return;
-  // Whoever has begun to write about one that still waits goes on writing.
+  // Do not replace notes that the visitor has begun to write on a claim that still waits.
   if (writing().field?.closest("#decision") && now.querySelector("#decision")) return;
   document.getElementById("claim").replaceWith(now);
   document.dispatchEvent(new Event("claims:shown"));
 }
 
-/** For who sits before the page. */
+/** Whether it was made for the visitor of this page. */
 function isOwn(fresh) {
   return fresh?.dataset.visitor === queue().dataset.visitor;
 }
