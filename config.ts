@@ -28,20 +28,20 @@ export type Config = Readonly<{
   host: string;
   /** Undefined: the embedded PostgreSQL under dataDir. */
   databaseUrl: string | undefined;
-  /** Leads directly to PostgreSQL, for LISTEN; undefined: as databaseUrl does. */
+  /** A direct connection to PostgreSQL, without a pooler, for LISTEN; undefined: databaseUrl is one. */
   databaseListenUrl: string | undefined;
-  /** A replica for what only reads. */
+  /** A replica for requests that only read. */
   databaseRead: Readonly<{
     /** Undefined: there is none. */
     url: string | undefined;
-    /** how long a read waits for it to have all that was acknowledged */
+    /** how long a read waits for it to have replayed everything acknowledged */
     maxLagMs: number;
   }>;
-  /** Connections of one server process for requests. */
+  /** Connections for requests, of one server process. */
   databasePoolSize: number;
   /** How long a server or worker waits for the migration of its version before it ends. */
   migrationWaitMs: number;
-  /** Of each SQL statement of a request. */
+  /** For each SQL statement of a request. */
   statementTimeoutMs: number;
   /** Undefined: the embedded graph store under dataDir. */
   graphStore:
@@ -61,52 +61,52 @@ export type Config = Readonly<{
   smtpUrl: string | undefined;
   mailFrom: string;
   corsOrigins: readonly string[];
-  /** Whose tokens name persons, and whom these must be for; undefined: nobody's. */
+  /** The providers whose tokens are accepted, and their audience; undefined: none are accepted. */
   oidc:
     | Readonly<{
         issuers: readonly string[];
         audience: string;
-        /** By issuer, the domains of the addresses that it is believed about; without them all. */
+        /** By issuer, the domains whose addresses it is trusted for; an issuer without any, for all. */
         domains?: Readonly<Record<string, readonly string[]>> | undefined;
       }>
     | undefined;
-  /** The provider that persons sign in at on the pages, the first of the issuers; undefined: they get links by mail. */
+  /** The provider for signing in on the pages, the first of the issuers; undefined: links are mailed. */
   signIn: Readonly<{ issuer: string; clientId: string; clientSecret: string | undefined }> | undefined;
   rateLimitPerMinute: number;
-  /** Of one address, in one process. */
+  /** Per network address and process. */
   unknownKeysPerMinute: number;
-  /** Which proxies' X-Forwarded-* headers are believed, as Express takes it. */
+  /** The proxies whose X-Forwarded-* headers are trusted, in the form that Express takes. */
   trustProxy: number | readonly string[];
-  /** Of one answer, of the doors that can end one early. */
+  /** The longest answer, at doors that can end one early. */
   answerMaxBytes: number;
-  /** of the database's time, each of which a GraphQL request counts as a request for */
+  /** how much of the database's time counts as one request for the rate limit of GraphQL */
   graphqlMsPerRequest: number;
-  /** GraphQL texts that callers may name: a manifest, or a folder of manifests. */
+  /** Persisted GraphQL documents, which callers may name: a manifest, or a folder of manifests. */
   persistedDocuments: Readonly<{
     path: string | undefined;
-    /** whether no others are answered */
+    /** whether all other documents are refused */
     isOnly: boolean;
   }>;
   sparqlTimeoutMs: number;
-  /** Queries of callers that a server process has running at the same time, half of them of one key. */
+  /** How many queries of callers one server process runs at a time, at most half of them for one key. */
   sparqlConcurrency: number;
-  /** That callers may have open with a server process. */
+  /** How many connections callers may have open with one server process. */
   maxConnections: number;
   /** How long a connection without a request stays open. */
   keepAliveTimeoutMs: number;
   shutdown: Readonly<{
     /** how long requests are still taken after SIGTERM */
     delayMs: number;
-    /** how long those that have begun may last */
+    /** how long requests that have begun may take to end */
     timeoutMs: number;
   }>;
   /** The background verification of the graph. */
   graphVerification: Readonly<{
-    /** of the store's time, from 0 (never) to 1 */
+    /** the share of the store's time that it may use, from 0 (none) to 1 */
     share: number;
-    /** in which every record is looked at; 0: never */
+    /** within how many days every record is compared; 0: never */
     days: number;
-    /** whether what differs is put right, or only reported */
+    /** whether differences are repaired, or only reported */
     repair: boolean;
   }>;
   logLevel: string;
@@ -116,14 +116,14 @@ export type Config = Readonly<{
   secretFiles: Readonly<Record<string, string>>;
 }>;
 
-/** A value of the environment that cannot be used; the message is one line for the operator. */
+/** An environment variable whose value cannot be used; the message is one line for the operator. */
 export class ConfigError extends Error {
   override name = "ConfigError";
 }
 
 const PORT = 3000;
 const ENV_FILE = ".env";
-// Of the embedded store's four threads that answer, one is left for the service's own questions.
+// One of the embedded store's four query threads is left for the service's own queries.
 const READERS_FOR_CALLERS = 3;
 const NAMESPACE = "https://ontology.example.org/core#";
 const http = ["http", "https"];
@@ -169,7 +169,7 @@ const environment = z.object({
   ),
   PLATFORM_URL: optional(httpUrl("https://app.example.org")),
   SMTP_URL: secret(
-    // Schemes that are none of the web's may lack a host. Mails for that of nobody would wait for good.
+    // URLs of other schemes than http can lack a host, and mails to no host would wait for ever.
     url(["smtp", "smtps"], MAIL_SERVER, { credentials: true, query: true }).refine(
       (value) => !URL.canParse(value) || new URL(value).hostname !== "",
       `must be a URL with a host, such as ${MAIL_SERVER}`,
@@ -210,10 +210,10 @@ const environment = z.object({
 /** Every variable that the service reads. */
 export const VARIABLES = Object.keys(environment.shape) as readonly (keyof typeof environment.shape)[];
 
-/** Those of them that are secrets: each can also be given as the name of a file, in a variable that ends with _FILE. */
+/** The variables that are secrets: each can also name a file instead, in a variable that ends in _FILE. */
 export const SECRETS = VARIABLES.filter((name) => environment.shape[name].meta()?.["secret"] === true);
 
-/** All names that a setting can be given by. */
+/** The names of all variables that settings can be given in. */
 export const SETTINGS: readonly string[] = [...VARIABLES, ...SECRETS.map((name) => `${name}_FILE`)];
 
 /**
@@ -303,7 +303,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
   });
 }
 
-/** The secrets that stand in files, and which files these are. */
+/** Reads the secrets that are in files; returns them and the files' names. */
 function readSecretFiles(env: NodeJS.ProcessEnv) {
   const values: Record<string, string> = {};
   const secretFiles: Record<string, string> = {};
@@ -351,7 +351,7 @@ function refuseContradictions(e: z.infer<typeof environment>): void {
     throw new ConfigError("PERSISTED_DOCUMENTS: must be set too, as PERSISTED_DOCUMENTS_ONLY is");
   }
   const leading = (["SMTP_URL", "OIDC_CLIENT_ID"] as const).find((name) => e[name] !== undefined);
-  // A database of its own makes it a service for others, if only behind a proxy on the same machine.
+  // With a configured database it is a service for others, even if it listens only for a local proxy.
   const serving = isLoopback(hostOf(e)) ? e.DATABASE_URL && "DATABASE_URL is" : `HOST is ${hostOf(e)}`;
   if (leading && serving && e.PLATFORM_URL === undefined) {
     throw new ConfigError(
@@ -389,7 +389,7 @@ function graphStore(e: z.infer<typeof environment>): Config["graphStore"] {
   });
 }
 
-/** A text without the mark that some editors begin a file with. @throws where it is not UTF-8 */
+/** The text of a file, without a byte order mark. @throws if it is not UTF-8 */
 function readText(file: string): string {
   return new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(file));
 }
@@ -398,7 +398,7 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** What a file `.env` sets, if there is one. What it sets in another encoding would be overlooked, as if there were none. */
+/** The variables of a file `.env`, if there is one. Another encoding would make them be missed silently. */
 function readEnvFile(): NodeJS.Dict<string> {
   let text: string;
   try {
@@ -409,14 +409,14 @@ function readEnvFile(): NodeJS.Dict<string> {
     const what = isUnread ? "cannot be read" : "must be a file of UTF-8 text";
     throw new ConfigError(`${ENV_FILE}: ${what}: ${reasonOf(error)}`, { cause: error });
   }
-  // Letters of ASCII in UTF-16 are UTF-8 with a NUL beside each.
+  // ASCII text in UTF-16 is valid UTF-8, with a NUL beside each character.
   if (text.includes("\0"))
     throw new ConfigError(`${ENV_FILE}: must be a file of UTF-8 text: there are NULs in it`);
   return parseEnv(text);
 }
 
 /**
- * The configuration of this process, from its environment and, for what that does not set, a file `.env` if there is one.
+ * The configuration of this process, from its environment and, for what is not set there, a file `.env`.
  * @throws ConfigError
  */
 export function processConfig(): Config {
@@ -431,14 +431,14 @@ export function isLoopback(host: string): boolean {
 }
 
 /**
- * Whether mails are shown where the service is run instead of being sent: to the owner of a laptop, whose database is one of the
- * service's own that nobody else reaches.
+ * Whether mails are shown on the terminal instead of being sent: for the owner of a laptop, where the service
+ * listens on loopback only and uses its embedded database.
  */
 export function showsMails(config: Pick<Config, "smtpUrl" | "databaseUrl" | "host">): boolean {
   return config.smtpUrl === undefined && config.databaseUrl === undefined && isLoopback(config.host);
 }
 
-/** Whether what an OpenID provider says at this URL can be believed: nobody in between can change it. */
+/** Whether an OpenID provider at this URL can be trusted: nobody in between can change its answers. */
 export function isSafeProvider(url: string): boolean {
   if (!URL.canParse(url)) return false;
   const { protocol, hostname } = new URL(url);

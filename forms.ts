@@ -1,16 +1,16 @@
-// What the value of a setting must look like. Each form refuses with one line that says what is expected, and never
-// with the value itself, which may be a secret.
+// The forms that values of settings can have. The refusal of a value is one line that says what is expected,
+// never the value itself, which may be a secret.
 import { isIP } from "node:net";
 import { z } from "zod";
 
-/** The longest delay that setTimeout keeps to; it takes a longer one for none at all. */
+/** The longest delay that setTimeout accepts; it treats a longer one as no delay at all. */
 const LONGEST_MS = 2 ** 31 - 1;
 
 const LONGEST_VALUE = 8_192;
 
 const plain = (number: number) => number.toLocaleString("en");
 
-/** A setting that may be unset, which an empty value stands for too, as in compose files. */
+/** A setting that may be unset; an empty value means unset too, as in compose files. */
 export function optional<T extends z.ZodType>(form: T) {
   return z.preprocess((text, context) => {
     if (typeof text !== "string" || text === "") return undefined;
@@ -68,10 +68,10 @@ export function oneOf<const T extends readonly [string, ...string[]]>(...words: 
   return z.enum(words, { error: `must be one of ${words.join(", ")}, in lower case` });
 }
 
-/** What a URL may be beyond its scheme. */
+/** The optional parts that a URL may have. */
 type UrlParts = { credentials?: boolean; query?: boolean };
 
-// What no URL contains as it is, and what would end an IRI in Turtle or SPARQL.
+// Characters that a URL cannot contain unencoded, and that would end an IRI in Turtle or SPARQL.
 const UNFIT = /[\s<>"{}|\\^`]/;
 
 /** A URL with one of these schemes. */
@@ -93,7 +93,7 @@ export function url(schemes: readonly string[], example: string, { credentials, 
   });
 }
 
-/** Line ends in a user's name or a path would end a line of whatever protocol carries them. */
+/** Encoded line ends in a user's name or a path would end a line of the protocol that carries them. */
 function hasEncodedControls(value: string): boolean {
   return /%(?:[01][0-9a-f]|7f)/i.test(value);
 }
@@ -128,8 +128,8 @@ const mailDomain = z
   .transform((domain) => domain.toLowerCase());
 
 /**
- * OpenID providers, by the URLs that their tokens name them by, separated by commas; after each, separated by spaces, the
- * domains of the addresses that it is believed about, or none: then all.
+ * OpenID providers, by the issuer URLs in their tokens, separated by commas; after each, separated by spaces,
+ * the domains for whose e-mail addresses it is trusted; without any, it is trusted for all.
  */
 export const issuers = z
   .string()
@@ -141,7 +141,7 @@ export const issuers = z
   )
   .pipe(z.array(z.object({ issuer: httpUrl("https://accounts.example.org"), domains: z.array(mailDomain) })));
 
-/** Whom mails are from. */
+/** The sender of mails. */
 export const sender = z
   .string()
   .regex(
@@ -164,7 +164,7 @@ export const host = z
 const PROXIES =
   "must be the number of proxies before the service, or their addresses or networks, comma-separated";
 
-/** The proxies that are believed: how many there are, or who they are. */
+/** The proxies that are trusted: their number, or their addresses. */
 export const proxies = z.string().transform((value, context): number | string[] => {
   if (/^\d$/.test(value)) return Number(value);
   const networks = value.split(",").map((network) => network.trim());

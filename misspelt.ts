@@ -1,10 +1,10 @@
-// Settings whose names were mistyped.
+// Finds settings whose names were mistyped.
 
 /**
- * Warns of variables that look like a setting and are none. They are not refused, because others set variables too:
- * Kubernetes gives every container some for each service.
+ * Warns of variables that look like a setting but are not one. They are not refused, because other programs
+ * set variables too: Kubernetes gives every container some for each service.
  * @param names of all variables that are set
- * @param known what a setting can be called
+ * @param known the names of all settings
  * @returns a line for each
  */
 export function misspelt(names: readonly string[], known: readonly string[]): string[] {

@@ -1,5 +1,5 @@
-// npm start: everything in one process. Brings up what is not configured (PostgreSQL, graph store), then the
-// worker and the server, and on a signal takes it all down again in reverse order.
+// npm start: everything in one process. Starts the embedded PostgreSQL and graph store unless others are
+// configured, then the worker and the server, and on a signal stops all of them in reverse order.
 import "./process/compiled.ts";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { Session } from "node:inspector/promises";
@@ -48,15 +48,15 @@ class Interrupted extends Error {
 
 const { stop: asked, hurry } = signalOrders();
 
-/** Rejects when a part that was up ends by itself. */
+/** Rejects when a running part ends by itself. */
 const { promise: failed, reject: fail } = Promise.withResolvers<never>();
 failed.catch(() => undefined);
 process.once("uncaughtException", fail);
 
-/** What is up, in the order in which it came up, and how to take it down. */
+/** The running parts, in the order in which they were started, and how to stop each. */
 const up: { name: string; isStore: boolean; stop: () => Promise<void> | void }[] = [];
 
-/** Brings up one part, and no further part once a signal has come. */
+/** Starts one part; throws instead once a signal has come. */
 async function bringUp<T>(
   name: string,
   begin: () => Promise<T>,
@@ -105,15 +105,15 @@ async function start(config: Config): Promise<string> {
   return greeting(config, server.url, owner);
 }
 
-/** Waits for both to end, so that nothing comes up while what is up is taken down; then throws what either threw. */
+/** Waits for both, so that nothing starts while parts are being stopped; then throws what either threw. */
 async function both<A, B>(...work: [Promise<A>, Promise<B>]): Promise<[A, B]> {
   await Promise.allSettled(work);
   return Promise.all(work);
 }
 
 /**
- * Loads what is needed later, while PostgreSQL and the graph store begin in processes and threads of their own. In
- * pieces, so that their next steps do not wait for the end of it.
+ * Loads modules that are needed later, while PostgreSQL and the graph store start in processes and threads of
+ * their own. In pieces, so that their next steps need not wait until everything is loaded.
  */
 async function loadParts(): Promise<void> {
   const pieces = [
@@ -127,7 +127,7 @@ async function loadParts(): Promise<void> {
   }
 }
 
-/** Of what only the start needed, a hundred megabytes would be kept until the first load: Node collects when it runs short. */
+/** Frees a hundred megabytes that only the start needed: Node would keep them until memory runs short. */
 async function giveMemoryBack(): Promise<void> {
   const session = new Session();
   session.connect();
@@ -135,7 +135,7 @@ async function giveMemoryBack(): Promise<void> {
   session.disconnect();
 }
 
-/** Keeps a second service away from the same embedded parts. */
+/** Locks the data directory, so that no second service uses the same embedded parts. */
 async function takeDataDir(config: Config): Promise<string | undefined> {
   if (config.databaseUrl && config.graphStore) return undefined;
   const dir = config.dataDir;
@@ -199,7 +199,7 @@ async function reachDatabase(config: Config, logger: Logger): Promise<string> {
   return postgres.url;
 }
 
-/** Brings the database up to date, and gives it what it needs to begin with. */
+/** Brings the database up to date, and fills it with what it needs to begin with. */
 async function prepareDatabase(
   config: Config,
   ownerUrl: string,
@@ -220,7 +220,7 @@ function onWait(line: string): void {
   process.stderr.write(`${COMMAND}: ${line}\n`);
 }
 
-/** Gives a database without a vocabulary the starter list, and the untouched embedded one the demo. */
+/** Imports the starter vocabulary if there is none, and the demo data into an untouched embedded database. */
 async function fillDatabase(config: Config, owner: pg.Pool): Promise<void> {
   const { publishDocuments } = await import("./worker/documents.ts");
   await saveSettings(owner, config);
@@ -269,8 +269,8 @@ async function openGraphStore(config: Config, logger: Logger): Promise<GraphStor
 }
 
 /**
- * Takes down what is up, the last first; one that fails to stop does not keep the others up. In a hurry only the
- * stores are waited for, which keep what they hold.
+ * Stops the running parts, the last one first; a part that fails to stop does not keep the others from
+ * stopping. In a hurry it waits only for the stores, which must save their data.
  */
 async function stop(config: Config | undefined): Promise<boolean> {
   endAnyway(config, () =>
@@ -301,7 +301,7 @@ async function main(): Promise<number> {
   } catch (error) {
     failure = error;
   }
-  // Ctrl-C during the start is an order like any other; what it broke on the way is not worth a word.
+  // Ctrl-C during the start is a normal stop; do not report the errors that it caused.
   if (failure !== undefined && !asked.aborted) {
     complain(COMMAND, failure, config);
   } else {

@@ -80,7 +80,7 @@ export function registerChurches(program: Command, context: AdminContext): void 
     });
 }
 
-/** Some names of what may be very many. */
+/** The first few names of a list that may be very long. */
 function named(columns: readonly string[]): string {
   const more = columns.length - NAMED;
   return columns.slice(0, NAMED).join(", ") + (more > 0 ? ` and ${more} more` : "");

@@ -1,7 +1,7 @@
-// Commands of the operator's tool, as the library has them but for one thing.
+// The commands of the operator's tool: the library's, with one change.
 import { Command } from "commander";
 
-/** A command that takes no option for the value of another: with `--label --help` nobody meant a label. */
+/** A command that takes no option as the value of another: in `--label --help`, nobody meant a label. */
 export class PlainCommand extends Command {
   override createCommand(name?: string): PlainCommand {
     return new PlainCommand(name);

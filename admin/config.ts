@@ -79,7 +79,7 @@ const UNSET: Record<string, string> = {
   METRICS_PORT: "(unset: off)",
 };
 
-// A password can stand in the user part and, for PostgreSQL, in the query string.
+// A password can be in the user part and, for PostgreSQL, in the query string.
 function maskedUrl(text: string): string {
   const url = new URL(text);
   if (url.password) url.password = MASK;

@@ -1,4 +1,4 @@
-// What every command of the operator's tool works with: configuration, database, graph store, output.
+// What the commands of the operator's tool share: configuration, database, graph store, output.
 import { SingleBar } from "cli-progress";
 import type pg from "pg";
 import type { Config } from "../config.ts";
@@ -15,7 +15,7 @@ import { writeOut } from "./output.ts";
 /** The endpoints of a graph store, as in Config. */
 export type GraphStoreEndpoints = NonNullable<Config["graphStore"]>;
 
-/** Shows how far long work has come: a bar on a terminal, plain lines elsewhere; on standard error. */
+/** Shows the progress of long work on standard error: a bar on a terminal, plain lines elsewhere. */
 export type Progress = {
   /** Counts done items. */
   advance: (count?: number) => void;
@@ -24,7 +24,7 @@ export type Progress = {
   done: () => void;
 };
 
-/** Something the operator can put right; the message is one line, the exit code 2. */
+/** A problem that the operator can solve; the message is one line, the exit code 2. */
 export class AdminError extends Error {
   override name = "AdminError";
 }
@@ -33,21 +33,21 @@ export class AdminError extends Error {
 export const EXIT = { done: 0, partly: 1, failed: 2 } as const;
 
 /**
- * The surroundings of one command. Database and graph store open when first asked for, and close() gives back
- * what was opened: parts that this call started are stopped, parts that were already running go on.
+ * The context of one command. Database and graph store are opened when first needed, and close() closes what
+ * was opened: embedded parts that this command started are stopped, parts that were already running go on.
  */
 export class AdminContext {
   readonly config: Config;
   /** Whether standard output carries one JSON value and nothing else. */
   json = false;
-  /** What the process is to exit with. */
+  /** The exit code of the process. */
   exitCode: number = EXIT.done;
   #database: Promise<Joined> | undefined;
   #pool: Promise<pg.Pool> | undefined;
   #store: Promise<Joined> | undefined;
   #client: GraphStore | undefined;
 
-  /** Writes to standard output, or throws: a command whose answer is not written has failed. */
+  /** Writes to standard output, or throws: a command whose output cannot be written has failed. */
   readonly write: (text: string) => void;
 
   constructor(config: Config, write = writeOut) {
@@ -73,13 +73,13 @@ export class AdminContext {
     const url = await this.databaseUrl();
     const pool = createPool(url, { max: 4, application_name: "engagement-admin" });
     if (this.config.databaseUrl) return pool;
-    // The embedded database may never have seen a start of this version, or be in the middle of its first one: a
-    // second migration waits for the first.
+    // The embedded database may not have been migrated to this version yet, or another process may be doing
+    // it: a second migration waits for the first.
     if ((await lackingIn(pool)) !== undefined) await migrate(url);
     return pool;
   }
 
-  /** Does something as a whole: what cannot be said has not been done. */
+  /** Runs work in a transaction: if its output cannot be written, nothing is done. */
   async inTransaction(work: (client: pg.PoolClient) => Promise<void>): Promise<void> {
     const client = await (await this.pool()).connect();
     try {
@@ -87,12 +87,12 @@ export class AdminContext {
       await work(client);
       await client.query("commit");
     } finally {
-      // An open transaction ends with its connection.
+      // Closing the connection rolls back a transaction that is still open.
       client.release(true);
     }
   }
 
-  /** Where the graph store is: as configured, or the embedded one, of the running service or of this call. */
+  /** The graph store's endpoints: as configured, or embedded in the running service or in this command. */
   async graphStore(): Promise<GraphStoreEndpoints> {
     if (this.config.graphStore) return this.config.graphStore;
     this.#store ??= joinEmbeddedStore(this.config.dataDir, {
@@ -109,7 +109,7 @@ export class AdminContext {
   }
 
   /**
-   * Says what was done, once per command.
+   * Prints the result, once per command.
    * @param value what --json prints
    * @param text what a person reads otherwise; several lines as an array
    */
@@ -118,7 +118,7 @@ export class AdminContext {
     this.write(`${lines}\n`);
   }
 
-  /** Tells a person something on standard error, which --json leaves alone. */
+  /** Prints a message for a person on standard error, also with --json. */
   note(line: string): void {
     process.stderr.write(`${shown(line)}\n`);
   }
@@ -136,7 +136,7 @@ export class AdminContext {
       : lineProgress(label, total, (line) => this.note(line));
   }
 
-  /** Gives back what was opened. */
+  /** Closes what was opened. */
   async close(): Promise<void> {
     const [pool, store, database] = await Promise.allSettled([this.#pool, this.#store, this.#database]);
     this.#client?.close();
@@ -147,7 +147,7 @@ export class AdminContext {
   }
 }
 
-/** What files of others have in them moves no cursor and gives a terminal no orders. */
+/** Replaces control characters, with which texts from files could move the cursor or control the terminal. */
 export function shown(line: string): string {
   return line.replace(/\p{Cc}/gu, "\uFFFD");
 }

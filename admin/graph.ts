@@ -15,7 +15,7 @@ import type { Difference } from "../worker/verify.ts";
 import { AdminError, EXIT, table } from "./context.ts";
 import type { AdminContext } from "./context.ts";
 
-/** How long a command waits for what it has marked to be written, in milliseconds. */
+/** How long a command waits until what it has marked is written to the graph, in milliseconds. */
 const PATIENCE_MS = 600_000;
 const MOST_SHOWN = 100;
 
@@ -63,7 +63,7 @@ export function registerGraph(program: Command, context: AdminContext): void {
           counts.reduce((sum, each) => sum + each, 0),
         );
         let shown = 0;
-        // Of what the store has lost as a whole, nothing can be repaired one by one.
+        // If the store has lost everything, records cannot be repaired one by one.
         if (repair) await watchUntilDone(parts);
         const result = await verify(
           {
@@ -148,18 +148,18 @@ async function withParts(context: AdminContext, work: (parts: DrainOptions) => P
   }
 }
 
-/** Writes what has been marked, or waits for the worker that does. */
+/** Writes what has been marked to the graph, or waits for the worker to do it. */
 async function settle(parts: DrainOptions): Promise<void> {
   const deadline = performance.now() + PATIENCE_MS;
   await watchUntilDone(parts);
   while (await hasWork(parts.pool)) {
     const result = await drain(parts);
     if (result.state === "store_unavailable") throw new AdminError(result.error.message);
-    // Under a steady stream of writes there is always something; what was marked before is done by then.
+    // Under a steady stream of writes some work is always left; what this command marked is done by then.
     if (result.state === "drained" || performance.now() > deadline) break;
     await sleep(200);
   }
-  // There may be no worker that would say so.
+  // There may be no worker running that would note it.
   await parts.pool.query(
     "select app_private.note_graph_current() where app_private.graph_behind_since() is null",
   );

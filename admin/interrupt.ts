@@ -1,16 +1,16 @@
-// Ctrl-C, and whoever else tells a command to end.
+// Ctrl-C, and other signals that end a command.
 
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
 /**
- * Gives back what a command has opened before a signal ends it. A second one does not break off what the first has begun.
- * @param close what is to be done first
+ * Closes what a command has opened before a signal ends it. A second signal does not interrupt this.
+ * @param close runs before the process ends
  */
 export function closeBeforeTheEnd(close: () => Promise<void>): void {
   let closing: Promise<void> | undefined;
   const stop = (signal: NodeJS.Signals) => {
     closing ??= close().finally(() => {
-      // By itself, so that the shell knows what has ended it.
+      // By the same signal, so that the shell knows what ended it.
       process.removeAllListeners(signal).kill(process.pid, signal);
     });
   };

@@ -1,4 +1,4 @@
-// The values that options of `keys` take.
+// Parsers for the options of `keys`.
 import { isIP } from "node:net";
 import { InvalidArgumentError } from "commander";
 
@@ -32,7 +32,7 @@ export function hours(text: string): number {
   return value;
 }
 
-// Without an offset a time would be that of wherever the command is run.
+// A time needs an offset: without one it would depend on the time zone of the machine that runs the command.
 const DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/;
 
 export function futureDate(text: string): string {

@@ -33,7 +33,7 @@ type Key = {
   state: "live" | "expired" | "revoked";
 };
 
-/** What a key is, but for its text, which nobody has. */
+/** The columns of a key; its text is not stored. */
 const KEY = `key_id as "keyId", label, scope, rate_per_minute as "ratePerMinute", organizations, persons,
   networks::text[] as networks, is_demo as "isDemo", to_json(created_at) as "createdAt", to_json(expires_at) as "expiresAt",
   to_json(revoked_at) as "revokedAt", app_private.key_state(k) as state`;
@@ -88,7 +88,7 @@ export function registerKeys(program: Command, context: AdminContext): void {
             ...[options.org, options.person, options.cidr],
           ],
         );
-        // Before it counts: a live key whose text nobody has would be of use to nobody.
+        // Before the commit: a key whose text could not be printed would be useless.
         tellNew(context, key, rows[0]!);
       });
     });
@@ -196,7 +196,7 @@ export function registerKeys(program: Command, context: AdminContext): void {
     });
 }
 
-/** A key's text that was given for its id is not said again, on a terminal or in a log. */
+/** If a key's text was given instead of its id, it is not repeated on the terminal or in a log. */
 function noKey(keyId: string, what: string): AdminError {
   return new AdminError(
     keyId.startsWith("ek_")

@@ -61,7 +61,7 @@ function allCommands(command: Command): Command[] {
 
 /** Runs the command line of this process and returns its exit code. */
 async function main(args: readonly string[]): Promise<number> {
-  // What nobody can be told changes nothing about how it went.
+  // Messages that cannot be written do not change the outcome.
   process.stderr.on("error", () => undefined);
   let context: AdminContext;
   try {
@@ -75,14 +75,14 @@ async function main(args: readonly string[]): Promise<number> {
   return run(context, args);
 }
 
-/** Runs one command line, gives back what it has opened, and returns its exit code. */
+/** Runs one command line, closes what it has opened, and returns its exit code. */
 export async function run(context: AdminContext, args: readonly string[]): Promise<number> {
   try {
     await buildProgram(context).parseAsync(args, { from: "user" });
     return context.exitCode;
   } catch (error) {
     if (error instanceof CommanderError) {
-      // Commander has said what is wrong, or shown the help that was asked for.
+      // Commander has printed the error or the requested help already.
       if (error.exitCode === 0) return EXIT.done;
       if (args.includes("--json")) printError("usage", error.message.replace(/^error: /, ""), context.write);
       return EXIT.failed;
@@ -104,7 +104,7 @@ function printError(error: string, message: string, write: (text: string) => voi
   try {
     write(`${JSON.stringify({ error, message })}\n`);
   } catch {
-    // It has been said on standard error.
+    // It has been printed on standard error.
   }
 }
 

@@ -1,5 +1,5 @@
-// npm run migrate: brings the database to the current schema and rules, and says what it did. With --plan it says what it
-// would do, and with --roles it makes the roles alone, which a dump refers to and does not bring along.
+// npm run migrate: brings the database to the current schema and rules, and reports what it did. With --plan
+// it only reports what it would do; with --roles it only creates the roles, which a dump does not contain.
 import { parseArgs } from "node:util";
 import type { ClientBase, Pool } from "pg";
 import { ConfigError, processConfig } from "../config.ts";
@@ -76,7 +76,7 @@ async function main(): Promise<number> {
   }
 }
 
-/** What belongs to a migration and is not the database's own. */
+/** The part of a migration that comes from outside of the database: settings and documents. */
 async function settle(db: Pool | ClientBase, config: Config): Promise<void> {
   await saveSettings(db, config);
   await publishDocuments(db);

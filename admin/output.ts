@@ -1,11 +1,11 @@
-// Standard output of the operator's tool: all of what a command says, or a failure.
+// The standard output of the operator's tool: written completely, or an error.
 import { writeSync } from "node:fs";
 
 const STANDARD_OUTPUT = 1;
 const PAUSE_MS = 10;
 
 /**
- * Writes to standard output. Node's own stream takes what a full disk has room for and says nothing of the rest.
+ * Writes to standard output. Node's own stream writes what fits on a full disk and drops the rest silently.
  * @throws if not all of it can be written
  */
 export function writeOut(text: string): void {
@@ -14,7 +14,7 @@ export function writeOut(text: string): void {
     try {
       written += writeSync(STANDARD_OUTPUT, bytes, written);
     } catch (error) {
-      // A pipe whose reader takes its time.
+      // EAGAIN: a pipe with a slow reader.
       if ((error as NodeJS.ErrnoException).code !== "EAGAIN") {
         throw new Error(`standard output: ${(error as Error).message}`, { cause: error });
       }

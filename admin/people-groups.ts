@@ -10,7 +10,7 @@ import { AdminError } from "./context.ts";
 import type { AdminContext } from "./context.ts";
 import { readText, reportProblems } from "./vocabulary.ts";
 
-/** A group of a file, and where in the file it is. */
+/** A group from a file, and its place there. */
 type Found = PeopleGroup & { place: string };
 
 /** people-groups import. */
@@ -84,7 +84,7 @@ async function fromCsv(file: string, context: AdminContext, strict: boolean): Pr
 
 type Columns = Record<"rop3" | "name", number>;
 
-/** Where a header has what is read. @throws AdminError when it has not, or has it twice */
+/** Finds the columns in the header. @throws AdminError if one is missing or there twice */
 function columnsOf(header: readonly string[], file: string): Columns {
   const names = header.map((name) => name.toLowerCase());
   const columns = { rop3: names.indexOf("rop3"), name: names.indexOf("name") };
@@ -96,7 +96,7 @@ function columnsOf(header: readonly string[], file: string): Columns {
   return columns;
 }
 
-/** The groups whose names the database would take; reports the others. */
+/** The groups whose names the database accepts; reports the others. */
 async function wellFormed(
   pool: Pool,
   found: readonly Found[],

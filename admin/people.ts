@@ -39,13 +39,13 @@ export function registerPeople(program: Command, context: AdminContext): void {
 async function erase(context: AdminContext, email: string, forced: boolean): Promise<void> {
   const client = await (await context.pool()).connect();
   try {
-    // A limit for requests is not meant for this.
+    // The timeout for requests is not meant for this.
     await client.query("set statement_timeout = 0");
     const { rows: begun } = await client.query<{ bereft: string[] }>(
       "select app_private.begin_erasure($1, $2) as bereft",
       [email, forced],
     );
-    // Requests that were let through before may still be writing the address.
+    // Requests that were admitted before may still be writing the address.
     await othersToEnd(client, {
       ms: PATIENCE_MS,
       onWait: (line) => context.note(line),

@@ -22,10 +22,10 @@ const HEADINGS: Record<Kind, string> = {
   comment: "Comments",
 };
 
-/** Kinds of which the text says more than the name, also where it is new or gone. */
+/** Kinds whose definition says more than the name, so that it is shown also when one is added or removed. */
 const TOLD_WHOLE: ReadonlySet<Kind> = new Set(["policy", "column", "constraint", "type"]);
 
-/** A line, and what belongs below it as a difference. */
+/** A line, and the lines of the difference below it. */
 type Entry = { line: string; details?: string[] };
 
 /** The report, line by line. */
@@ -63,7 +63,7 @@ function markdown([heading, entries]: [string, Entry[]]): string[] {
     "",
     ...entries.flatMap(({ line, details }) => [
       `- ${line.slice(0, 1)} ${code(line.slice(2))}`,
-      // A fence longer than any in the text, indented into the list.
+      // The fence is longer than any in the text, and indented into the list.
       ...(details ? ["", "  ````diff", ...details.map((detail) => `  ${detail}`), "  ````", ""] : []),
     ]),
   ];
@@ -81,7 +81,7 @@ function entry(change: Change, plan: Plan): Entry {
   return { line: `${sign} ${name}`, ...(told && { details: difference(before ?? "", after ?? "") }) };
 }
 
-/** What a cell of the tables of permissions means: whom it concerns, and what they gain or lose. */
+/** A change in the tables of permissions in words: which role gains or loses what. */
 function permissionInWords({ name, before }: Change, { askedBy }: Plan): string {
   const [where, role, permission = ""] = name.split(" ");
   const place = where === "platform" ? "on the platform" : "in an organization";
@@ -101,7 +101,7 @@ function difference(before: string, after: string): string[] {
   return hunks.flatMap(({ lines }, index) => [...(index > 0 ? ["…"] : []), ...lines]);
 }
 
-/** With the line feed without which the last line would count as another one. */
+/** Adds a final line feed, without which the last line would count as changed. */
 function ending(definition: string): string {
   return definition === "" || definition.endsWith("\n") ? definition : `${definition}\n`;
 }

@@ -1,4 +1,4 @@
-// Where in db/rules a rule stands: what app_private.authorization_reasons names, as file and line of the working tree.
+// Finds the rules that app_private.authorization_reasons names: their file and line in db/rules.
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -6,7 +6,7 @@ export type Place = { file: string; line: number };
 
 const FOLDER = join(import.meta.dirname, "../db/rules");
 
-/** Finds rules in the files as they are now. */
+/** Reads the rules' files as they are now, and returns a function that finds a rule in them. */
 export async function rulePlaces(folder = FOLDER): Promise<(rule: string) => Place | null> {
   const files = (await readdir(folder)).filter((file) => file.endsWith(".sql")).toSorted();
   const texts = await Promise.all(
@@ -26,12 +26,12 @@ export async function rulePlaces(folder = FOLDER): Promise<(rule: string) => Pla
   };
 }
 
-/** What to look for, the most telling first. */
+/** The patterns to look for, the most specific first. */
 function patterns(rule: string): RegExp[] {
   const [kind, ...words] = rule.split(" ");
   if (kind === "grant") return [granted(words)];
   const [role, permission] = words.map((word) => literally(word));
-  // A permission that a role lacks has no line: where it would have one, then.
+  // A permission that a role lacks has no line of its own: find the table where it would be.
   if (role && permission) {
     return [
       new RegExp(`^ *\\('${role}', '${permission}'\\)`, "m"),
@@ -41,7 +41,7 @@ function patterns(rule: string): RegExp[] {
   return [new RegExp(`^create (?:function|view) ${literally(rule)}\\b`, "m")];
 }
 
-/** What lets a scope in: a policy, or the line of a function among the grants. */
+/** What admits a scope: a policy, or a function's line among the grants. */
 function granted(words: string[]): RegExp {
   const [policy, name, , tableName] = words.map((word) => literally(word));
   return name

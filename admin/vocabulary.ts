@@ -35,7 +35,7 @@ export function registerVocabulary(program: Command, context: AdminContext): voi
 
 /**
  * Reads a file that the operator named.
- * @throws AdminError when it cannot be read, or is in another encoding, in which any part of it may mean something else
+ * @throws AdminError if it cannot be read, or is not UTF-8, so that its text would be misread
  */
 export async function readText(file: string): Promise<string> {
   try {
@@ -54,7 +54,7 @@ export async function readText(file: string): Promise<string> {
 
 /**
  * Reports concepts that are left out.
- * @throws AdminError when there are any and the operator wants none
+ * @throws AdminError with --strict, if there are any
  */
 export function reportProblems(
   context: AdminContext,

@@ -1,8 +1,8 @@
-// Node keeps what it has compiled of this program, types stripped, so that the next start need not: imported before
-// whatever takes long to load. Beside the packages, whose reinstallation throws it away.
+// Node caches this program's compiled code, types stripped, to speed up the next start: imported before the
+// modules that take long to load. The cache is beside the packages, so that reinstalling them removes it.
 import { enableCompileCache } from "node:module";
 import { join } from "node:path";
 
 const { directory } = enableCompileCache(join(import.meta.dirname, "../node_modules/.cache/compiled"));
-// Threads learn of it from their environment. Where nothing can be kept, everything works as without it.
+// Threads get it through their environment. Where the cache cannot be written, everything works without it.
 if (directory) process.env["NODE_COMPILE_CACHE"] ??= directory;

@@ -8,10 +8,10 @@ import { takeLock } from "./lock.ts";
 import { revive } from "./revive.ts";
 import type { Concerns } from "./revive.ts";
 
-/** A part that runs for this process and perhaps for others. */
+/** A part that this process uses, perhaps together with others. */
 export type Joined = {
   url: string;
-  /** Lets go of it; it stops if nobody else is using it. */
+  /** Stops using the part; it ends if no other process uses it. */
   leave: () => Promise<void>;
 };
 
@@ -24,8 +24,8 @@ class EmbeddedPartError extends Error {
 const PATIENCE_MS = 60_000;
 
 /**
- * Joins the PostgreSQL of a data directory, starting it if nobody has yet.
- * @param concerns keeps it running from now on: what the service does
+ * Joins the PostgreSQL of a data directory, starting it if it is not running.
+ * @param concerns if given, it is kept running from now on, as the service needs it
  * @returns its URL as the role that owns the schema
  */
 export async function joinEmbeddedPostgres(dataDir: string, concerns?: Concerns): Promise<Joined> {
@@ -46,7 +46,7 @@ export async function joinEmbeddedPostgres(dataDir: string, concerns?: Concerns)
   return oneAtATime(async () => {
     const postgres = await start();
     const { port } = new URL(postgres.url);
-    // A server that was told to stop, or found no room on its disk, has taken its port with it.
+    // A server that ended, because it was stopped or its disk was full, is restarted on the same port.
     const rest = concerns && revive(postgres, () => oneAtATime(() => start(port)), concerns);
     const use = await takeLock(usersFile, "shared", 0);
     return {
@@ -69,9 +69,9 @@ export async function joinEmbeddedPostgres(dataDir: string, concerns?: Concerns)
 
 /**
  * Starts the graph store of a data directory in this process, or joins the process that serves it.
- * @param options.own wait for the other process to end instead of joining it: what the service does
+ * @param options.own wait for the other process to end instead of joining it, as the service does
  * @param options.onFailure called when a store of this process ends unasked
- * @param options.onWarning called with what an operator should know, such as that a damaged file was set aside
+ * @param options.onWarning called with messages for the operator, such as that a damaged file was set aside
  */
 export async function joinEmbeddedStore(
   dataDir: string,

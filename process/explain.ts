@@ -1,4 +1,4 @@
-// Turns whatever went wrong into one line for the operator.
+// Turns an error into one line for the operator.
 import { DatabaseError } from "pg";
 
 /** What is wrong, in one line; refusals and outages of the database in words. */

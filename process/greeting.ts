@@ -1,4 +1,4 @@
-// What npm start prints once everything is up: where things are, and one command for each step of the lifecycle.
+// What npm start prints when everything is running: addresses, and a command for each step of the lifecycle.
 import type pg from "pg";
 import { showsMails } from "../config.ts";
 import type { Config } from "../config.ts";
@@ -8,7 +8,7 @@ import { DEMO_REVIEWER } from "../db/demo/records.ts";
 /**
  * The text for the terminal.
  * @param url where the server listens
- * @param db whose first linked records the commands refer to
+ * @param db the commands refer to its first linked records
  */
 export async function greeting(config: Config, url: string, db: pg.Pool): Promise<string> {
   const lines = [

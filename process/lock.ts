@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 const SQLITE_BUSY = 5;
 const SQLITE_CANTOPEN = 14;
 
-/** A held lock; giving it back twice does nothing. */
+/** A held lock; releasing it twice does nothing. */
 export type Lock = { release: () => void };
 
 /** A lock file that cannot be opened, such as one of another user's; the message is for the operator. */
@@ -20,7 +20,7 @@ class LockError extends Error {
  * Takes a lock on a file, which is created if absent and never removed.
  * @param mode any number of processes may hold it shared, only one exclusive
  * @param waitMs how long to wait for it; 0 asks once
- * @returns undefined when others held it throughout
+ * @returns undefined if other processes held it all the time
  * @throws LockError when the file cannot be opened
  */
 export async function takeLock(
@@ -57,7 +57,7 @@ async function open(path: string): Promise<DatabaseSync> {
   }
 }
 
-/** Not with mkdir's own recursion, which never ends where a folder is there and lets nobody make another: /proc. */
+/** Without mkdir's recursion, which never ends in a folder where nothing can be created, such as /proc. */
 async function makeFolder(path: string): Promise<void> {
   const make = () =>
     mkdir(path).catch(async (error: NodeJS.ErrnoException) => {

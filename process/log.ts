@@ -1,6 +1,6 @@
-// What may enter a log: nothing that somebody wrote into a record, a mail or a request. Errors quote such texts in their
-// messages, details and causes, so of an error only what is listed here is logged. The whole of it is nowhere to be had
-// at any level: what is only logged in search of a fault stays in the log.
+// Keeps texts that users wrote into records, mails or requests out of the logs. Errors quote such texts in
+// their messages, details and causes, so only what is listed here is logged of an error. No log level shows
+// more: what is logged only to find a fault stays in the log afterwards.
 import pg from "pg";
 import { pino } from "pino";
 import type { Logger } from "pino";
@@ -18,12 +18,11 @@ type LoggedError = {
 
 const DEEPEST_CAUSE = 4;
 
-/** In characters, of what cannot be written: so much is written when there is room again. */
+/** In characters: how much of what cannot be written is kept until it can. */
 const KEPT = 1_000_000;
 
 /**
- * The log of a process, which outlives it: a disk that is full, or a reader that has gone or stands still, is no reason to end
- * or to wait.
+ * The log of a process, which neither ends nor waits because a disk is full, or a reader gone or blocked.
  * @param to the standard output or that of errors
  */
 export function openLog(level: string, to: 1 | 2): Logger {
@@ -33,13 +32,13 @@ export function openLog(level: string, to: 1 | 2): Logger {
   return pino({ level }, destination);
 }
 
-/** The same for what a process that serves others writes besides its log. A command whose answer is not written has failed. */
+/** The same for a service's other output. Not for a command, which fails if its answer cannot be written. */
 export function outliveOutputs(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
 }
 
 /**
- * A logger that keeps the texts of errors to itself.
+ * A logger that leaves out the texts of errors.
  * @param also fields for every line
  */
 export function discreet(logger: Logger, also: () => Record<string, unknown> = () => ({})): Logger {
@@ -55,7 +54,7 @@ export function discreet(logger: Logger, also: () => Record<string, unknown> = (
 function loggedError(error: unknown, depth = 0): LoggedError {
   if (!(error instanceof Error)) return { type: typeof error };
   const { cause, message, stack = "" } = error;
-  // What is said comes before where it was, and may have lines that look like it.
+  // The stack begins with the message, which may have lines that look like frames.
   const said = stack.includes(message) ? stack.indexOf(message) + message.length : 0;
   const frames = stack
     .slice(said)
@@ -71,7 +70,7 @@ function loggedError(error: unknown, depth = 0): LoggedError {
   };
 }
 
-/** A SQLSTATE, ECONNREFUSED, need_not_found, the 550 of a mail server or the 400 of a store; never a text. */
+/** A SQLSTATE, ECONNREFUSED, need_not_found, a mail server's 550 or a store's 400; never a text. */
 function shortCode(error: Error): string | undefined {
   const { code, responseCode, status } = error as Error & Record<string, unknown>;
   const codes = [code, responseCode, status].filter(
@@ -80,23 +79,23 @@ function shortCode(error: Error): string | undefined {
   return codes.length > 0 ? codes.join(" ") : undefined;
 }
 
-/** Where it happened, in names of the schema; `detail`, `where` and `internalQuery` quote rows and parameters. */
+/** Where it happened, by names of the schema; `detail`, `where` and `internalQuery` quote rows and values. */
 function placeInDatabase(error: pg.DatabaseError): Record<string, string> {
   const { severity, schema, table, column, constraint, routine } = error;
   const named = Object.entries({ severity, schema, table, column, constraint, routine });
   return Object.fromEntries(named.filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
 
-// Connections, transactions, permissions, resources, interventions, limits of the system: what PostgreSQL says of these
-// names roles, tables and constraints. Not 22 and P0, which quote values, and not 42601, which quotes text searches.
+// PostgreSQL's messages on connections, transactions, permissions, resources, interventions and system limits
+// name roles, tables and constraints. Not 22 and P0, which quote values; not 42601, which quotes searches.
 const ABOUT_THE_DATABASE = /^(08|23|25|28|40|42(?!601)|53|55|57|58)/;
 
 function harmlessPart(error: Error): string | undefined {
   if (error instanceof pg.DatabaseError)
     return ABOUT_THE_DATABASE.test(error.code ?? "") ? error.message : undefined;
-  // Our own words end where the store's begin.
+  // Our own text ends at the colon, where the store's begins.
   if (error instanceof GraphUnavailable) return error.message.split(":", 1)[0];
-  // What the system and the client of a store say of a connection: an address, a port, a time limit.
+  // Errors of the system and of the store's client name only an address, a port, a time limit.
   const { syscall, code } = error as NodeJS.ErrnoException;
   if (syscall !== undefined || (typeof code === "string" && code.startsWith("UND_ERR"))) return error.message;
   return undefined;

@@ -1,5 +1,5 @@
-// Prometheus metrics of a process, on a port of their own: what every part of the service has to tell. The parts add
-// their own (server/metrics.ts, worker/metrics.ts).
+// Prometheus metrics of a process, on a port of their own: those that all parts of the service have. The
+// parts add their own (server/metrics.ts, worker/metrics.ts).
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -7,7 +7,7 @@ import type pg from "pg";
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { enums } from "../db/catalog.ts";
 
-/** How far the graph is, as rest.health has it. */
+/** The state of the graph, as in rest.health. */
 export type GraphHealth = {
   pending: number;
   oldestPendingSeconds: number;
@@ -19,16 +19,16 @@ export type GraphHealth = {
   verificationFails: boolean;
 };
 
-/** Where connections are waited for. */
+/** A queue for connections. */
 type Queue = {
   readonly usage: { waiting: number };
-  /** Tells how long each was waited for, in seconds. */
+  /** Reports how long each was waited for, in seconds. */
   onWait: (told: (seconds: number) => void) => void;
 };
 
-// Less than Prometheus waits for a scrape, so that what needs no database is told even while that is frozen.
+// Less than Prometheus waits for a scrape, so that the other metrics come even while the database is frozen.
 const PATIENCE_MS = 2_000;
-/** There are a few Prometheus; who does not read, or asks nothing, is no reason to be without memory. */
+/** Enough for a few Prometheus servers; limited, because idle or slow clients must not use up memory. */
 const CONNECTIONS = 50;
 const SILENCE_MS = 15_000;
 
@@ -38,7 +38,7 @@ export class Metrics {
   readonly #pools = new Map<string, { pool: pg.Pool; queue: Queue | undefined }>();
   readonly #waits: Histogram<"pool">;
   readonly #up: Gauge;
-  /** Each asks the database for something, and says whether it answered. */
+  /** Each queries the database, and returns whether it answered. */
   readonly #readings: (() => Promise<boolean>)[] = [];
   #graphIsWatched = false;
   #telling: Promise<string> | undefined;
@@ -82,8 +82,8 @@ export class Metrics {
   }
 
   /**
-   * Tells of the connections of a pool, and times how long they are waited for.
-   * @param queue where they are waited for, if not at the pool itself
+   * Reports the connections of a pool, and how long requests wait for one.
+   * @param queue where requests wait, if not at the pool itself
    */
   watchPool(name: string, pool: pg.Pool, queue?: Queue): void {
     this.#pools.set(name, { pool, queue });
@@ -100,10 +100,10 @@ export class Metrics {
   }
 
   /**
-   * Adds gauges whose values come from the database. One that is frozen is asked once, not with every scrape.
-   * @param read one short question
+   * Adds gauges whose values come from the database. A frozen database is asked once, not with every scrape.
+   * @param read one short query
    * @param show sets the gauges
-   * @param gauges are left out while there is no answer: an old value, or 0, would be a lie
+   * @param gauges left out while there is no answer: an old value, or 0, would be wrong
    */
   watchDatabase<T>(read: () => Promise<T>, show: (found: T) => void, gauges: readonly Gauge[]): void {
     let asking: Promise<T | undefined> | undefined;
@@ -118,7 +118,7 @@ export class Metrics {
     });
   }
 
-  /** Tells how far the graph is behind the tables; the first part of the process that can is asked. */
+  /** Reports how far the graph is behind the tables; of the parts that call this, only the first is asked. */
   watchGraph(read: () => Promise<GraphHealth>): void {
     if (this.#graphIsWatched) return;
     this.#graphIsWatched = true;
@@ -164,7 +164,7 @@ export class Metrics {
     this.watchDatabase(read, show, [pending, oldest, rejected, lists, drift, verified, failing, state]);
   }
 
-  /** To put it together takes as long as many requests: those who ask meanwhile have the same. */
+  /** Collecting takes as long as many requests, so concurrent scrapes share the result. */
   #text(): Promise<string> {
     return (this.#telling ??= this.#tell().finally(() => (this.#telling = undefined)));
   }
@@ -201,7 +201,7 @@ export class Metrics {
   }
 }
 
-/** Leaves a gauge without a value. To reset one without labels is to set it to 0. */
+/** Leaves a gauge without a value. Resetting one without labels only sets it to 0. */
 function forget(gauge: Gauge): void {
   gauge.reset();
   const { labelNames } = gauge as Gauge & { labelNames: readonly string[] };

@@ -1,4 +1,4 @@
-// What the processes of the service have in common: how they begin, what they say when they cannot, how they end.
+// What the processes of the service have in common: how they start, report failures, and end.
 import type { Logger } from "pino";
 import { ConfigError, processConfig } from "../config.ts";
 import type { Config } from "../config.ts";
@@ -24,15 +24,15 @@ export function demoKeyExposed(host: string): StartError {
   );
 }
 
-/** What a process has been told by signals. */
+/** The orders that a process has received by signals. */
 export type Orders = {
-  /** Aborted by the first SIGINT, SIGTERM or SIGHUP: stop, in good order. */
+  /** Aborted by the first SIGINT, SIGTERM or SIGHUP: stop gracefully. */
   stop: AbortSignal;
-  /** Aborted by a SIGINT or SIGTERM that comes later: stop at once. */
+  /** Aborted by a later SIGINT or SIGTERM: stop at once. */
   hurry: AbortSignal;
 };
 
-// A terminal sends Ctrl-C to npm and to this process, and npm passes it on: within this time it is the same order.
+// A terminal sends Ctrl-C to npm and to this process, and npm passes it on: within this time both are one.
 const ECHO_MS = 1_000;
 
 export function signalOrders(): Orders {
@@ -45,7 +45,7 @@ export function signalOrders(): Orders {
     stop.abort();
   };
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, hear);
-  // An npm that is killed outright passes nothing on; its child finds itself with another parent.
+  // An npm that is killed with SIGKILL passes no signal on; this process then gets another parent.
   if (isUnderNpm) {
     const parent = process.ppid;
     setInterval(() => process.ppid !== parent && stop.abort(), 500).unref();
@@ -61,12 +61,12 @@ export function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Everything has this long to stop, besides what requests may take, before the process ends anyway. */
+/** How long everything may take to stop, beyond the time for requests, before the process ends anyway. */
 const STOP_PATIENCE_MS = 20_000;
 
 /**
  * Ends the process if it does not stop in time.
- * @param told prints what did not
+ * @param told prints what did not stop
  */
 export function endAnyway(config: Config | undefined, told: () => void): NodeJS.Timeout {
   const { delayMs, timeoutMs } = config?.shutdown ?? { delayMs: 0, timeoutMs: 0 };
@@ -85,7 +85,7 @@ export function complain(name: string, error: unknown, config?: Config): void {
   process.stderr.write(`${error instanceof ConfigError ? "" : `${name}: `}${line}\n`);
 }
 
-/** What is wrong with an address that cannot be listened on, and which variable to change; else undefined. */
+/** Explains why an address cannot be listened on, and what to change; undefined for other errors. */
 function listenProblem(error: unknown, config: Config): string | undefined {
   const { code, syscall, port = config.port } = error as NodeJS.ErrnoException & { port?: number };
   if (syscall !== "listen" && syscall !== "getaddrinfo") return undefined;
@@ -101,8 +101,8 @@ function listenProblem(error: unknown, config: Config): string | undefined {
 }
 
 /**
- * The URL for whatever needs a session of its own: the worker's locks and notifications, migrations.
- * @throws StartError when it has none
+ * The URL for what needs a session of its own: the worker's locks and notifications, migrations.
+ * @throws StartError if that URL gives no session, as behind a pooler
  */
 export async function sessionUrl(config: Config, databaseUrl: string): Promise<string> {
   const url = config.databaseListenUrl ?? databaseUrl;
@@ -112,7 +112,7 @@ export async function sessionUrl(config: Config, databaseUrl: string): Promise<s
   return url;
 }
 
-/** What a part of the service runs on. */
+/** What a part of the service needs to run. */
 export type PartOptions = { config: Config; databaseUrl: string; store: GraphStore; logger: Logger };
 
 /**
@@ -161,6 +161,6 @@ export async function runPart(
     store?.close();
     await stopTracing?.();
   }
-  // Whatever a failed start has left open would keep the process alive.
+  // Resources that a failed start left open would keep the process alive.
   process.exit(code);
 }

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 const SLICE_MS = 100;
 
 /**
- * Waits for work, but not for ever. It counts in slices, so that time in which this process itself was too busy to read
- * an answer counts as one of them.
+ * Waits for work, but not for ever. Time is counted in slices: a stretch in which this process was too busy
+ * to read an answer counts as one slice, however long it was.
  * @param late makes the error that is thrown when the time is over
  */
 export async function within<T>(ms: number, work: Promise<T>, late: () => Error): Promise<T> {

@@ -1,14 +1,14 @@
-// Whether something that the service depends on is there. A request that has no answer yet may be slow, or whoever is to
-// answer may be frozen and never do: a question that anything alive answers at once tells the two apart.
+// Whether a dependency of the service is alive. A request without an answer may be slow, or the dependency
+// frozen for ever: a question that anything alive answers at once tells the two apart.
 import { within } from "./patience.ts";
 
-/** What a sign of life is, of one dependency. */
+/** How to ask one dependency for a sign of life. */
 export interface Signs {
   /**
-   * Asks for one.
+   * Asks for a sign of life.
    * @param late aborted when nobody waits for it any longer
-   * @returns false: there is somebody, who cannot be used
-   * @throws when there is nobody; SilentWay
+   * @returns false if the dependency is alive but cannot be used
+   * @throws if it is not alive; SilentWay
    */
   ask(late: AbortSignal): Promise<boolean>;
   /** how long requests go without an answer before it is asked, in milliseconds */
@@ -17,26 +17,26 @@ export interface Signs {
   patienceMs: number;
 }
 
-/** Whoever is asked anew answers, and a question from before has no answer still: on that way nothing gets through. */
+/** A new connection answers, but a question on an old one does not get an answer: the old one is dead. */
 export class SilentWay extends Error {}
 
 const TICK_MS = 250;
-// How soon its return is noticed.
+// How soon the return of a lost dependency is noticed.
 const RETRY_MS = 200;
 
 type Waiting = { since: number; fail: (cause: Error) => void };
-/** When somebody was asked for a sign of life, and whether somebody else has answered since, over a way that was there before. */
+/** When a sign of life was asked for, and whether a request on an older connection was answered since. */
 type Question = { at: number; isAnsweredElsewhere: boolean };
 
-/** One that waits. */
+/** A request that waits for the dependency. */
 export interface Attendance {
-  /** Tells of an answer, which is a sign of life. */
+  /** Reports an answer, which is a sign of life. */
   answered(): void;
   /** Ends the waiting. */
   end(): void;
 }
 
-/** Feels the pulse of a dependency while anybody waits for it. */
+/** Checks a dependency while any request waits for it. */
 export class Pulse {
   readonly #signs: Signs;
   readonly #waiting = new Set<Waiting>();
@@ -46,7 +46,7 @@ export class Pulse {
   #retry: NodeJS.Timeout | undefined;
   #answeredAt = Number.NEGATIVE_INFINITY;
   #question: Question | undefined;
-  /** One before, to which nobody has answered. */
+  /** The previous question, if it had no answer. */
   #unanswered: Question | undefined;
   #outages = 0;
   #isDown = false;
@@ -61,26 +61,26 @@ export class Pulse {
     return this.#isDown;
   }
 
-  /** How often it has been lost; a connection from before the last time may lead nowhere. */
+  /** How often it has been lost; a connection from before the last loss may be dead. */
   get outages(): number {
     return this.#outages;
   }
 
-  /** Calls something whenever it is lost, and when it is back. */
+  /** Calls the listener whenever the dependency is lost, and when it is back. */
   onChange(listener: (isDown: boolean) => void): void {
     this.#listeners.push(listener);
   }
 
-  /** Asks for a sign of life; those who ask at the same time share the answer. */
+  /** Asks for a sign of life; concurrent calls share the answer. */
   beat(): Promise<boolean> {
     this.#beat ??= this.#ask().finally(() => (this.#beat = undefined));
     return this.#beat;
   }
 
   /**
-   * Feels the pulse from now on, until the attendance ends.
-   * @param fail called when there is none
-   * @param madeAt since when there is the way on which an answer comes
+   * Checks the dependency from now on, until the attendance ends.
+   * @param fail called when it is lost
+   * @param madeAt when the connection was opened on which the answer will come
    */
   attend(fail: (cause: Error) => void, madeAt = Number.POSITIVE_INFINITY): Attendance {
     const waiting = { since: performance.now(), fail };
@@ -128,9 +128,10 @@ export class Pulse {
       return isUsable;
     } catch (error) {
       late.abort(error);
-      // Something that does one thing after another has been at somebody else's; and what was lost is known to be.
+      // A dependency that serves one request at a time was busy with another one. And once it counts as lost,
+      // its old connections are not used any more, so an answer on a new one means that it is back.
       const isSilent = error instanceof SilentWay;
-      // Of all the ways from before it may be that one alone.
+      // If another old connection has answered since, only the silent one is dead.
       const isThatWay = this.#unanswered?.isAnsweredElsewhere === true;
       this.#unanswered = isSilent ? undefined : question;
       if (isSilent ? this.#isDown || isThatWay : this.#answeredAt > question.at) {

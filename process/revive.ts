@@ -1,4 +1,4 @@
-// Keeps the embedded PostgreSQL running while this process needs it: whatever ended it, it is started again.
+// Keeps the embedded PostgreSQL running while this process needs it: if it ends, it is started again.
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { EmbeddedPostgresError } from "../db/embedded.ts";
@@ -6,15 +6,15 @@ import type { EmbeddedPostgres } from "../db/embedded.ts";
 
 /** How long a server may take to answer again, in milliseconds. */
 const PATIENCE_MS = 60_000;
-/** A server that ends more often than this in an hour is not worth starting: something is wrong with it. */
+/** A server that ends more often than this within an hour is not restarted: something is wrong with it. */
 const MOST_RESTARTS = 10;
 const HOUR_MS = 3_600_000;
 
-/** Whom to tell: that it had to be started again, or that it cannot be. */
+/** Called when the server had to be restarted, or cannot be. */
 export type Concerns = { onWarning: (message: string) => void; onFailure: (error: Error) => void };
 
 /**
- * Watches a server by a connection of its own, which costs nothing while all is well.
+ * Watches a server through a connection of its own, which costs nothing while all is well.
  * @param start starts the server, or joins the one that runs
  * @returns ends the watch
  */
@@ -56,7 +56,7 @@ export function revive(
         return await connect();
       } catch (error) {
         if (error instanceof EmbeddedPostgresError || performance.now() >= deadline) throw error;
-        // It answers and is not ready, as after the death of one of its processes.
+        // It answers but is not ready, as after a crash of one of its processes.
         await sleep(100);
       }
     }
@@ -76,7 +76,7 @@ export function revive(
   connect().catch(lost);
   return async () => {
     stopping.abort();
-    // Or a server would be started after its last user has left.
+    // Otherwise a server would be started after its last user has left.
     await returning;
     await client?.end().catch(() => undefined);
   };

@@ -1,6 +1,6 @@
-// What a start is doing, for whoever waits for it: a line for each step, once it is done.
+// Shows the progress of a start on the terminal: a line for each step, once it is done.
 
-/** Prints what has been done, and how many seconds it took. Steps that run side by side are printed as they end. */
+/** Prints the name of a step and how many seconds it took. Parallel steps are printed as they end. */
 export async function step<T>(done: string, work: () => Promise<T>): Promise<T> {
   const start = performance.now();
   const result = await work();

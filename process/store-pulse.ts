@@ -1,16 +1,16 @@
-// Whether the graph store is there: a trivial query tells one that is frozen from one that is at a long query.
+// Whether the graph store is alive: a trivial query tells a frozen store from one busy with a long query.
 import type { Readable } from "node:stream";
 import { GraphRejected, GraphTimeout, GraphUnavailable, GraphUnreachable } from "../graph/store.ts";
 import type { CallOptions, GraphStore } from "../graph/store.ts";
 import { Pulse } from "./pulse.ts";
 import type { Attendance } from "./pulse.ts";
 
-// Together below two seconds. The answer may take longer than a database's: a store collects its garbage in one go.
+// Together below two seconds. Answers may take longer than a database's: a store stops to collect garbage.
 const RHYTHM = { askAfterMs: 200, patienceMs: 1_300 };
-// Somebody else sees to it that it ends sooner.
+// The pulse ends the query much sooner.
 const NO_LIMIT_MS = 60_000;
 
-/** Feels the pulse of a store. */
+/** The pulse of a graph store. */
 export function pulseOf(store: GraphStore): Pulse {
   return new Pulse({
     ...RHYTHM,
@@ -18,7 +18,7 @@ export function pulseOf(store: GraphStore): Pulse {
       try {
         return await store.ask("ASK {}", { signal: late, timeoutMs: NO_LIMIT_MS });
       } catch (error) {
-        // Whoever answers with an error tells everybody else as much, and lets those go on whom it still serves.
+        // A store that answers with an error is alive: each request learns by itself whether it is served.
         const isSilent = error instanceof GraphTimeout || error instanceof GraphUnreachable;
         if (isSilent || !(error instanceof GraphUnavailable || error instanceof GraphRejected)) throw error;
         return false;
@@ -28,9 +28,9 @@ export function pulseOf(store: GraphStore): Pulse {
 }
 
 /**
- * The same store, whose pulse is felt while anything is asked of it.
- * @param isPatient waits on even when there is none, as one does whose change may still arrive; otherwise whatever is
- * under way fails with GraphUnavailable then, and what comes later fails at once
+ * The same store, with its pulse checked while any request waits for it.
+ * @param isPatient go on waiting even without a sign of life, for callers whose change may still arrive;
+ * otherwise requests under way then fail with GraphUnavailable, and later ones at once
  */
 export function attended(store: GraphStore, pulse: Pulse, isPatient = false): GraphStore {
   async function attend<Call extends CallOptions, T>(

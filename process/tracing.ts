@@ -1,6 +1,6 @@
-// OpenTelemetry traces: request, statement, job. Off unless OTEL_EXPORTER_OTLP_ENDPOINT is set, and then nothing of it is
-// loaded but the interface. A span says what the service itself knows, like a line of the log; statements are shown as
-// they are written here, with places in the place of values.
+// OpenTelemetry traces: request, statement, job. Off unless OTEL_EXPORTER_OTLP_ENDPOINT is set; while off,
+// only the API package is loaded. Like the log, spans contain no texts of users: statements are shown as they
+// are written here, with placeholders for values.
 import { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import type { Attributes, Span, Tracer } from "@opentelemetry/api";
 import type { RequestHandler } from "express";
@@ -15,10 +15,10 @@ export function isTracing(): boolean {
 }
 
 /**
- * Begins to make spans and to send them, if the environment says where.
- * @param part what the process is called, unless OTEL_SERVICE_NAME calls it otherwise
+ * Begins to make and send spans, if the environment says where.
+ * @param part the name of the process, unless OTEL_SERVICE_NAME is set
  * @param env the libraries' own variables: OTEL_EXPORTER_OTLP_*, OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES, OTEL_TRACES_SAMPLER(_ARG), OTEL_BSP_SCHEDULE_DELAY, OTEL_SDK_DISABLED
- * @returns sends what is left, and ends
+ * @returns stops tracing, after sending what is left
  */
 export async function startTracing(
   part: string,
@@ -62,12 +62,12 @@ export async function startTracing(
     tracer = undefined;
     context.disable();
     propagation.disable();
-    // A collector that is away keeps no process from ending, and what it misses is lost.
+    // An unreachable collector must not keep the process from ending; its spans are lost.
     await provider.shutdown().catch(() => undefined);
   };
 }
 
-/** What to pass on so that work done elsewhere belongs to the same trace; undefined outside of one. */
+/** The header to pass on so that work done elsewhere joins the same trace; undefined outside of one. */
 export function traceParent(): string | undefined {
   if (!tracer) return undefined;
   const carrier: { traceparent?: string } = {};
@@ -120,7 +120,7 @@ export function traceStatements(pool: pg.Pool): void {
   });
 }
 
-/** A span for one statement, where it is sent by other means. */
+/** A span for one statement that traceStatements does not see. */
 export async function traceStatement<T>(statement: pg.QueryConfig, send: () => Promise<T>): Promise<T> {
   const span = statementSpan(statementOf(statement));
   if (!span) return send();
@@ -142,7 +142,7 @@ function statementSpan(text: string | undefined): Span | undefined {
   });
 }
 
-/** The text of a statement; of the one that carries another, that one. Streams and cursors have none. */
+/** The text of a statement; for `run_as`, that of the statement it runs. Streams and cursors have none. */
 function statementOf(given: unknown): string | undefined {
   if (typeof given === "string") return given;
   const { name, text, values } = given as { name?: string; text?: string; values?: unknown[] };
@@ -163,7 +163,7 @@ export function traceJobs(tasks: TaskList): TaskList {
   ) as TaskList;
 }
 
-/** Does something within a span: of the trace that a carrier names, or of a trace of its own. */
+/** Runs work within a span: in the trace that the carrier names, or in a new one. */
 export async function inSpan<T>(
   name: string,
   work: () => Promise<T>,
@@ -182,7 +182,7 @@ export async function inSpan<T>(
   }
 }
 
-/** The kind of an error, never its words: see process/log.ts. */
+/** Ends a span, with the kind of an error but never its text: see process/log.ts. */
 function ended(span: Span, error?: unknown): void {
   if (error) {
     const { code } = error as { code?: unknown };

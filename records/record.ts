@@ -27,7 +27,7 @@ export type FieldType =
 /**
  * What a field is in the graph, by prefixed names (`ns:`, `prov:`, `dct:`); graph/ontology.ttl says what they mean.
  * Just a name: a literal, or a link for an httpUri. `code`: the code as a literal, besides the link to what it stands
- * for. `to`: a link to the record of that kind with this id. `withheld`: nothing, and why.
+ * for. `to`: a link to the record of that kind with this id. `withheld`: not in the graph, and why.
  */
 type InGraph =
   string | { link: string; code: string } | { link: string; to: RecordKind } | { withheld: string };
@@ -37,8 +37,8 @@ export type Field = {
   /** what it means, for readers of the API reference and of the GraphQL schema */
   description: string;
   /**
-   * whether whoever creates the record must or may give it; the actor must be named by an API key, and a person may leave
-   * themselves out; without this, the service sets the field
+   * whether the creator of the record must or may give it; "actor": requests with an API key must name it, a
+   * person's own may omit it; without this, the service sets the field
    */
   input?: "required" | "optional" | "actor";
   graph: InGraph;

@@ -1,4 +1,4 @@
-// The examples of the lists to choose from.
+// The examples of the lists that people choose from.
 import type { Example } from "./example.ts";
 
 /** @see examplesOf */

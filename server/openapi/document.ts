@@ -19,7 +19,7 @@ import { withNullable } from "../rest/body.ts";
 import { headerOf } from "../rest/input.ts";
 import type { RestRoute } from "../rest/route.ts";
 
-/** The version of the interface: it changes when a caller must. */
+/** The version of the interface: it changes when callers have to change. */
 const INTERFACE_VERSION = "0.1.0";
 
 const DESCRIPTION = `Needs, the commitments that answer them, and the engagement that fulfilled those; organizations \
@@ -85,7 +85,7 @@ type DocumentConfig = Pick<Config, "graphDataUrl" | "namespaceUrl" | "platformUr
 
 /**
  * The routes, and one more that returns the document describing them all.
- * @returns also the document's text, for the page that shows it
+ * @returns the routes, and the document's text for the page that shows it
  */
 export function withOpenApi(
   routes: readonly RestRoute[],

@@ -30,7 +30,7 @@ const problemSchema = z
   })
   .meta({ id: "Problem", description: "A refusal or a failure, as RFC 9457 has it." });
 
-// What an answer names when individual inputs are at fault.
+// The inputs at fault, for the codes that name them.
 const DETAILS: Partial<Record<ErrorCode, readonly ErrorDetail[]>> = {
   validation_failed: [{ path: "limit", message: "must be at most 200" }],
   malformed_query: [{ path: "query", message: "line 1, column 8" }],
@@ -124,8 +124,8 @@ export function errorExamples(): Record<string, { summary: string; value: object
   );
 }
 
-// These answer requests that match no operation, that never became one, that reach a laptop's demo under a name that is
-// none of its own, that come with the cookie of a session, as no program's do, or that are for GraphQL.
+// Not in the document: the answers to requests that match no operation or are incomplete, that reach a
+// laptop's demo under a foreign host name, that come with a session's cookie, or that are for GraphQL.
 const OUTSIDE: readonly ErrorCode[] = [
   "not_found",
   "method_not_allowed",

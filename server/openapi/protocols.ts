@@ -41,7 +41,7 @@ const exampleQuery = (namespaceUrl: string) =>
 
 const plainText = { schema: { type: "string" } } as const;
 
-/** What a query is answered, however it was sent. */
+/** The answer to a query, however it was sent. */
 const sparqlAnswer = {
   description: "The results, or the triples.",
   headers: ANSWER_HEADERS,

@@ -48,9 +48,7 @@ const requireVisitor: RequestHandler = (request, response, next) => {
   response.redirect(303, signInFor(request.originalUrl));
 };
 
-/**
- * Shows visitors whose session has ended meanwhile what they wrote: a redirect to the sign-in would lose it.
- */
+/** Shows visitors whose session has ended what they wrote: a redirect to the sign-in would lose it. */
 const keepWords: RequestHandler = async (request, response, next) => {
   if (visitorOf(response)) return next();
   await sendPage(request, response, {

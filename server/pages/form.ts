@@ -26,9 +26,7 @@ export const requireOwnForm: RequestHandler = (request, _response, next) => {
   next();
 };
 
-/**
- * Proves that the sender has seen our page: other sites can make a browser send its cookie, but not read it.
- */
+/** Proves that the sender has seen our page: other sites can make a browser send its cookie, not read it. */
 export function formToken(secret: string): string {
   return createHash("sha256").update(`form ${secret}`).digest("base64url");
 }

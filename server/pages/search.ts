@@ -18,9 +18,7 @@ import { NAMES, organizationPath, recordPath } from "./record/kinds.ts";
 /** Of each kind in an overview, and on a page of one kind. */
 const FIRST = 8;
 const PAGE = 25;
-/**
- * If more records have a word, only so many of the newest are ranked (db/rules/search.sql), and listed here.
- */
+/** If more records have a word, only so many of the newest are ranked (db/rules/search.sql) and listed. */
 const RANKED = 1_000;
 /** Long enough for a URI, which is longer than any words. */
 export const LONGEST = 2_048;

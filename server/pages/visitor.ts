@@ -31,9 +31,7 @@ export function noteVisitor(database: Database): RequestHandler {
   };
 }
 
-/**
- * Notes the visitor again once a form has been received: that can take a while, and the session may be over.
- */
+/** Notes the visitor again once a form has been received: meanwhile the session may have ended. */
 export function noteVisitorStill(database: Database): RequestHandler {
   return async (request, response, next) => {
     try {

@@ -31,9 +31,7 @@ export type Borrower = Readonly<{
   gone?: AbortSignal;
   /** The log position that a replica must have replayed. */
   position?: Position;
-  /**
-   * Called with the milliseconds that each statement kept the database, unless the database does not answer.
-   */
+  /** Called with the milliseconds that each statement kept the database, unless that does not answer. */
   took?: (ms: number) => void;
 }>;
 
@@ -46,9 +44,7 @@ const GRACE_MS = 1_000;
 const CANCEL_PATIENCE_MS = 1_000;
 const CANCEL_TRIES = 3;
 
-/**
- * After a statement that took longer, a request pauses as long, up to a limit, if other callers are active.
- */
+/** After a statement that took longer, a request pauses as long, up to a limit, if others are active. */
 const LONG_MS = 10;
 const LONGEST_REST_MS = 200;
 

@@ -67,9 +67,7 @@ export class Heartbeat implements Signs {
     return client;
   }
 
-  /**
-   * Keeps it until a new connection has answered: other connections as old as this one may be dead as well.
-   */
+  /** Keeps it until a new connection has answered: others as old as this one may be dead as well. */
   #keepSilent(client: pg.Client): void {
     if (this.#client !== client) return;
     this.#client = undefined;

@@ -15,9 +15,7 @@ const PATIENCE_MS = 2_000;
 
 /** How much of the pool one key can have. */
 const SHARE = 1 / 4;
-/**
- * Most requests take a few milliseconds; grouping all records takes fifty, a search of everything hundreds.
- */
+/** Most requests take a few milliseconds; grouping all records fifty, a search of everything hundreds. */
 const SLOW_MS = 25;
 
 // When an attempt to connect is given up for which no request waits any longer.

@@ -51,9 +51,7 @@ type Applied = Readonly<{ preface: Preface; value: string }>;
 export type Surroundings = {
   /** A prepared statement to close on the connection. */
   forget?: string | undefined;
-  /**
-   * Called with the bytes of each row. An error that it throws becomes the query's; no more rows are kept.
-   */
+  /** Called with the bytes of each row. If it throws, the query fails so, and no more rows are kept. */
   onRow?: ((bytes: number) => void) | undefined;
 };
 

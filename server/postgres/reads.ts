@@ -137,9 +137,7 @@ class Replaceable implements Lent {
   }
 }
 
-/**
- * Whether to repeat a failed read on the primary. A replica that cannot be used is passed over from now on.
- */
+/** Whether to repeat a failed read on the primary. An unusable replica is passed over from now on. */
 function isForPrimary(error: unknown, replica: Replica): boolean {
   if (error instanceof ReplicaUnfit && error.isBehind) {
     replica.forget();

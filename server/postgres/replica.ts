@@ -74,9 +74,7 @@ export class Replica {
     await this.#postgres.end();
   }
 
-  /**
-   * The position at which to read, once the replica has replayed up to it; undefined if it is passed over.
-   */
+  /** The position at which to read, once the replica has replayed it; undefined if it is passed over. */
   async ready(): Promise<Position | undefined> {
     if (!this.#isUsed) return undefined;
     // If the primary does not tell its position, the read goes to it and reports why.

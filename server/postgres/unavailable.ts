@@ -51,9 +51,7 @@ export function isSick(error: DatabaseError): boolean {
   return SICK.test(error.code ?? "");
 }
 
-/**
- * Whether the connection that an error came over must not be reused; what became of its statement is unknown.
- */
+/** Whether the connection that an error came over must not be reused, and the outcome is unknown. */
 export function isLost(error: DatabaseError): boolean {
   return error.severity === "FATAL" || LOST.test(error.code ?? "");
 }

@@ -26,9 +26,7 @@ const q = (of: string) => {
   return typed.meta({ description: `${typed.description} Names that begin with them come first.` });
 };
 
-/**
- * The statement for a list in the order of names; with a search text, names that begin with it come first.
- */
+/** The statement for a list by name; with a search text, names that begin with it come first. */
 function pageOf(
   items: string,
   { from, name, id, typed }: { from: string; name: string; id: string; typed: unknown },

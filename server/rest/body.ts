@@ -24,9 +24,7 @@ export function readAs(body: z.ZodObject, value: unknown): ReturnType<z.ZodObjec
   return strictly(body, given);
 }
 
-/**
- * Reads values as they are. Issues carry their input, so that a missing field can be told from a wrong one.
- */
+/** Reads values as they are. Issues carry their input, to tell a missing field from a wrong one. */
 export const strictly: typeof readAs = (schema, value) => schema.safeParse(value, { reportInput: true });
 
 /** The refusal for a schema's issues. It names MOST_DETAILS of them at most, and counts the rest. */

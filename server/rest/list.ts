@@ -23,9 +23,7 @@ type Filter = {
   /** Which records are meant, for readers of the API reference. */
   description: string;
   condition: string | ((value: unknown) => string);
-  /**
-   * The argument of app_private.record_total with the same meaning; see there which have no totals together.
-   */
+  /** The argument of app_private.record_total with the same meaning; not all have totals together. */
   kept?: "org_uri" | "status" | "accelerator" | "country";
   /** Looks for a code in a list, or for words: an index finds such records, but in no order. */
   unordered?: true;

@@ -147,9 +147,7 @@ function both(type: z.ZodType) {
   return { given: type, shown: type };
 }
 
-/**
- * A whole number within bounds. One beyond JavaScript's exact integers is reported as out of range as well.
- */
+/** A whole number within bounds. One beyond JavaScript's exact integers is reported as out of range. */
 export function wholeNumber(least: number, most: number) {
   const outOfRange = { too_small: `must be at least ${least}`, too_big: `must be at most ${most}` };
   return z

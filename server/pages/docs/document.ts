@@ -1,4 +1,4 @@
-// What the API reference reads of the OpenAPI document, which server/openapi makes.
+// The parts of the OpenAPI document (made by server/openapi) that the API reference reads.
 
 /** JSON Schema, as far as the document uses it. */
 export type Schema = {

@@ -1,11 +1,11 @@
-// One operation of REST: what it is for, what it takes and answers, and a form to try it with.
+// One operation of REST: its purpose, inputs and answers, and a form to try it.
 import { html } from "hono/html";
 import type { Content } from "../page.ts";
 import { phrase } from "../parts/text.ts";
 import type { MediaType, Operation, Parameter } from "./document.ts";
 import { described, fieldsOf, typeOf } from "./schema.ts";
 
-/** Where it is in the document. */
+/** Where an operation is in the document. */
 type Place = { path: string; method: string };
 
 /** @param operation as the document has it; the form is sent by assets/docs.js */

@@ -20,7 +20,7 @@ export function typeOf(schema: Schema): Content {
   return html`${types.join(" or ")}${items ? html` of ${typeOf(items)}` : ""}${bounds && `, ${bounds}`}`;
 }
 
-/** Its fields, and those of what is in it; nothing where it has none. */
+/** The fields of a schema, nested ones included; empty if it has none. */
 export function fieldsOf(schema: Schema): Content | string {
   const { properties, required = [], items, anyOf, oneOf } = schema;
   const parts = anyOf ?? oneOf ?? (items && [items]);
@@ -39,7 +39,7 @@ export function fieldsOf(schema: Schema): Content | string {
   </ul>`;
 }
 
-/** What it means, with what it is when it is left out. */
+/** The description of a value, with its default. */
 export function described({ description, default: otherwise, deprecated }: Schema): Content {
   return html`${deprecated ? html` <strong>Deprecated.</strong>` : ""}${
     description === undefined ? "" : phrase(description)

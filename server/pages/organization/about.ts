@@ -1,4 +1,4 @@
-// What an organization is, and the form by which its administrators change that.
+// The data of an organization, and the form with which its administrators change them.
 import { html } from "hono/html";
 import { longestText, organizationRoles } from "../../../db/catalog.ts";
 import type { ApiError } from "../../errors.ts";
@@ -7,7 +7,7 @@ import { ownAddress } from "../parts/attempt.ts";
 import { before } from "./acts.ts";
 import type { Organization, Standing } from "./data.ts";
 
-/** @param refusal of what was typed into the form, which then has it still */
+/** @param refusal why the form was refused; it then keeps what was typed */
 export function about(
   visit: Visit,
   organization: Organization,
@@ -34,7 +34,7 @@ export function about(
 }
 
 function website(uri: string): Content {
-  // Nothing but an address of the web is ever a link.
+  // Only http and https addresses become links.
   return /^https?:\/\//i.test(uri)
     ? html`<a href="${uri}" rel="noopener noreferrer nofollow"><bdi>${uri}</bdi></a>`
     : html`<bdi>${uri}</bdi>`;

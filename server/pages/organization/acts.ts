@@ -1,4 +1,5 @@
-// What the forms of an organization's page ask for: each is one function of the rules, which decides whether the visitor may.
+// The actions of the forms on an organization's page: each calls one function of the rules, which decides
+// whether the visitor may do this.
 import type { Visit } from "../page.ts";
 import { unknownAct } from "../parts/attempt.ts";
 
@@ -6,10 +7,10 @@ type Act = { statement: string; done: string; input?: (visit: Visit) => Record<s
 
 const FIELDS = ["name", "type", "website", "domain"] as const;
 
-/** What was said of the organization when the form was shown, by the name of the field. */
+/** The name of the hidden field with the value that a field had when the form was shown. */
 export const before = (field: string) => `${field}Before`;
 
-/** Only what the visitor has changed: what somebody else has changed meanwhile is not theirs to undo. */
+/** Only the fields that the visitor changed, so that changes made meanwhile by others are not undone. */
 function changes({ fields }: Visit): Record<string, unknown> {
   return Object.fromEntries(
     FIELDS.map((field) => [field, fields(field)[0]] as const).filter(
@@ -71,7 +72,7 @@ const ACTS: Readonly<Record<string, Act>> = {
   },
 };
 
-/** What is said when it is done. */
+/** The message shown once an action is done. */
 export const SENTENCES: Readonly<Record<string, string>> = {
   edited: "The organization was changed.",
   role: "The member has another role now.",
@@ -85,7 +86,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   nothing: "Nothing was different, so nothing was changed.",
 };
 
-/** Does what the pressed button stands for; returns the word for what was done. */
+/** Performs the action of the pressed button; returns the word for what was done. */
 export async function act(visit: Visit): Promise<string> {
   const wanted = visit.field("do") ?? "";
   const found = Object.hasOwn(ACTS, wanted) ? ACTS[wanted] : undefined;

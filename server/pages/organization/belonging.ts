@@ -1,4 +1,4 @@
-// How somebody comes to an organization, and goes: claim, withdraw, leave; and the appointment of whoever is to manage it.
+// How people join and leave an organization: claim, withdraw, leave; and the appointment of an administrator.
 import { html } from "hono/html";
 import { longestText } from "../../../db/catalog.ts";
 import type { ApiError } from "../../errors.ts";
@@ -7,7 +7,7 @@ import { ownAddress } from "../parts/attempt.ts";
 import { time } from "../parts/time.ts";
 import type { Standing } from "./data.ts";
 
-/** What the visitor is to the organization, and may become. */
+/** The visitor's relation to the organization, and how they can change it. */
 export function belonging(visit: Visit, standing: Standing, refusal?: ApiError): Content {
   return html`<section class="card" aria-labelledby="you">
     <h2 id="you">You and this organization</h2>
@@ -62,7 +62,7 @@ function claim(visit: Visit, { firstName, lastName }: Standing, refusal?: ApiErr
   </details>`;
 }
 
-/** For an organization that nobody manages: somebody whom the service knows. */
+/** The form that appoints a person whom the service knows, for an organization that nobody manages. */
 export function appointment(visit: Visit, refusal?: ApiError): Content {
   const isAgain = refusal !== undefined && visit.field("do") === "appoint";
   return html`<section class="card" aria-labelledby="appointment">

@@ -1,4 +1,4 @@
-// The claims to an organization, for who reviews them; each is decided in the queue.
+// The claims to an organization, for their reviewers; each is decided in the review queue.
 import { html } from "hono/html";
 import type { Content, Visit } from "../page.ts";
 import { format } from "../overview/numbers.ts";

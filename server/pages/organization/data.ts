@@ -1,4 +1,4 @@
-// What the page of an organization shows, as the database has it for its visitor.
+// The data of an organization's page, as far as its visitor may read them.
 import type { enums } from "../../../db/catalog.ts";
 import { RECORDS } from "../../../records/index.ts";
 import { columnOf, idOf } from "../../../records/record.ts";
@@ -50,7 +50,7 @@ export type Found = {
   records: Listed[];
 };
 
-/** The column that says what a record is about. */
+/** The column with a record's description. */
 export function textColumn(kind: RecordKind): string {
   return kind === "engagement_claim" ? "description" : `${kind}_description`;
 }
@@ -84,7 +84,7 @@ export async function find(visit: Visit): Promise<Found> {
   return found;
 }
 
-/** For who may read them. */
+/** For visitors who may read the members. */
 export function members(visit: Visit): Promise<Some<Member>> {
   return visit.ask(
     `with found as materialized (select * from app_public.organization_members($1 ->> 'orgUri', null))
@@ -98,7 +98,7 @@ export function members(visit: Visit): Promise<Some<Member>> {
   );
 }
 
-/** For who reviews them. */
+/** For visitors who review the claims. */
 export function claims(visit: Visit): Promise<Some<Claim>> {
   return visit.ask(
     `select json_build_object('total', page.total, 'items', coalesce((

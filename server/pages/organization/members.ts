@@ -1,4 +1,4 @@
-// Who belongs to an organization, and what those who manage its members may do about it.
+// The members of an organization, and the forms with which its administrators manage them.
 import { html } from "hono/html";
 import { enums, organizationRoles } from "../../../db/catalog.ts";
 import type { Content, Visit } from "../page.ts";
@@ -10,7 +10,7 @@ import { day } from "../parts/time.ts";
 import { PAGE } from "./data.ts";
 import type { Member, MembershipStatus, Organization, Role, Some, Standing } from "./data.ts";
 
-/** What brings a member into each status, on a button. */
+/** The label of the button that puts a member into each status. */
 const BUTTONS: Readonly<Record<MembershipStatus, string>> = {
   active: "Reinstate",
   suspended: "Suspend",
@@ -74,7 +74,7 @@ function roles(held: Role): Content {
   </select>`;
 }
 
-/** Nobody is made a member who has not asked for it: they come here themselves, and prove their address by doing so. */
+/** People are not added as members: they ask to join on this page, and prove their address by signing in. */
 function invitation({ orgName }: Organization): Content {
   const subject = `Join ${begin(orgName, 80)}`;
   return html`<details>

@@ -1,5 +1,5 @@
-// The page of an organization: what it is, what it does, who belongs to it, and what its visitor may do about that. It is addressed
-// as in REST: /organizations/{URI, percent-encoded}.
+// The page of an organization: its data, records and members, and what its visitor may do. It is addressed as
+// in REST: /organizations/{URI, percent-encoded}.
 import { html } from "hono/html";
 import type { ApiError } from "../../errors.ts";
 import type { Page, Shown, Visit } from "../page.ts";

@@ -1,4 +1,4 @@
-// What an organization has declared, promised and attested: one list at a time.
+// The needs, commitments and attestations of an organization: one list at a time.
 import { html } from "hono/html";
 import { RECORDS } from "../../../records/index.ts";
 import type { Content, Visit } from "../page.ts";

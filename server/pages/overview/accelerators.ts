@@ -1,4 +1,4 @@
-// What is needed, by the accelerators that would help.
+// The number of needs by accelerator.
 import { html } from "hono/html";
 import { listLink } from "./links.ts";
 import { count, numbers } from "./numbers.ts";

@@ -96,7 +96,7 @@ function map({ land, borders, shapeOf }: World, found: readonly Country[]): Cont
     ${unknown.length > 0 ? html`<p class="quiet">Not on this map: ${unknown.join(", ")}.</p>` : ""}`;
 }
 
-/** By orders of magnitude: a few countries have most of them. */
+/** On a logarithmic scale, because a few countries have most of the needs. */
 function stepOf(needs: number, most: number): number {
   return Math.max(1, Math.ceil((STEPS * Math.log1p(needs)) / Math.log1p(most)));
 }

@@ -1,4 +1,4 @@
-// How far needs come: declared, committed to, attested.
+// How many needs reach each stage: declared, committed to, attested.
 import { html } from "hono/html";
 import { explorerLink, listLink } from "./links.ts";
 import { count, numbers } from "./numbers.ts";

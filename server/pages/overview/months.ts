@@ -1,4 +1,4 @@
-// What became of commitments, month by month.
+// How commitments ended, month by month.
 import { html } from "hono/html";
 import type { Content } from "../page.ts";
 import { explorerLink } from "./links.ts";
@@ -53,7 +53,7 @@ export const months = picture<Answer>({
   },
 });
 
-/** The months up to the newest, those too in which nothing ended. */
+/** The months up to the newest, including those in which nothing ended. */
 function lastMonths(groups: readonly Group[]): Month[] {
   const known = new Map(
     groups.map(({ count, fulfilled, group }) => [

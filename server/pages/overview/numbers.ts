@@ -1,4 +1,4 @@
-// Tables of numbers, as pictures have them beside what is drawn, or with a bar in each row.
+// Tables of numbers: beside a drawing, or with a bar in each row.
 import { html } from "hono/html";
 import type { Content } from "../page.ts";
 
@@ -21,7 +21,7 @@ type Row = {
 
 /**
  * A table of numbers, the first column of which names the row.
- * @param about what is in it, for who does not see it
+ * @param about the caption, for screen readers
  */
 export function numbers(about: string, columns: readonly string[], rows: readonly Row[]): Content {
   const [first, ...others] = columns;

@@ -1,12 +1,12 @@
-// A picture of the overview: one query of GraphQL, asked as the visitor, what is drawn of its answer, and its text.
+// A picture of the overview: one GraphQL query, run as the visitor, a drawing of its result, and the query.
 import { html } from "hono/html";
 import type { AskGraphql } from "../../graphql/ask.ts";
 import type { Content, Visit } from "../page.ts";
 import { explorerLink } from "./links.ts";
 
-/** What a picture asks and shows. */
+/** The query of a picture, and how its result is drawn. */
 type Drawing<Data> = {
-  /** Within the page. */
+  /** Unique within the page. */
   id: string;
   title: string;
   query: string;
@@ -16,7 +16,7 @@ type Drawing<Data> = {
 /** A picture for one visitor. */
 export type Picture = (ask: AskGraphql, visit: Visit) => Promise<Content>;
 
-/** @param drawing.draw may rely on the whole answer: where a part of it was refused, that is said instead */
+/** @param drawing.draw gets complete results only: if a part was refused, the error is shown instead */
 export function picture<Data>({ id, title, query, draw }: Drawing<Data>): Picture {
   const text = `${query.trim()}\n`;
   return async (ask, { exchange: { request, response } }) => {

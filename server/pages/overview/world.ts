@@ -1,4 +1,4 @@
-// The map of the world: the outlines of countries, drawn once for all who look at them.
+// The map of the world: the outlines of countries, drawn once for all visitors.
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import type { ExtendedFeatureCollection } from "d3-geo";
@@ -14,7 +14,7 @@ type Shape = { outline: string } | { point: readonly [x: number, y: number] };
 export type World = {
   land: string;
   borders: string;
-  /** @returns undefined for a country that the atlas does not have by its code */
+  /** @returns undefined for a country whose code the atlas does not have */
   shapeOf: (alpha2: string) => Shape | undefined;
 };
 
@@ -25,7 +25,7 @@ const ANTARCTICA = "010";
 
 let drawn: Promise<World> | undefined;
 
-/** The map; drawn when it is first looked at. */
+/** The map; drawn when it is first needed. */
 export function world(): Promise<World> {
   return (drawn ??= draw());
 }
@@ -36,7 +36,7 @@ async function draw(): Promise<World> {
     import("topojson-client"),
     import("i18n-iso-countries"),
     read(FILES.resolve("world-atlas/countries-110m.json")),
-    // Has the small ones too.
+    // Has the small countries too.
     read(FILES.resolve("world-atlas/countries-50m.json")),
   ]);
   const { geometries } = coarse.objects.countries;
@@ -50,7 +50,7 @@ async function draw(): Promise<World> {
     featuresOf(fine, fine.objects.countries).map((each) => [each.id, { point: path.centroid(each) }]),
   );
   for (const each of features) shapes.set(each.id, { outline: path(each) ?? "" });
-  // What has no code of its own has none of those that are asked for either.
+  // Areas without a code: an unknown alpha-2 code would find them as well.
   shapes.delete(undefined);
   return {
     land: path({ type: "FeatureCollection", features }) ?? "",

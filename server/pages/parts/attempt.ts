@@ -1,4 +1,4 @@
-// What a form asked for, and what is said when it was done or refused: on the page that it stands on, so that nothing typed is lost.
+// Handles a form, and reports success or refusal on the form's own page, so that nothing typed is lost.
 import { html } from "hono/html";
 import { ApiError, apiErrorFrom } from "../../errors.ts";
 import { currentRequest } from "../../request-context.ts";
@@ -7,8 +7,8 @@ import { DONE, withQuery } from "./pager.ts";
 
 /**
  * Does what a form asks for.
- * @param act returns what was done, as a word
- * @param again the page once more, for who was refused
+ * @param act returns a word for what was done
+ * @param again shows the page again after a refusal
  */
 export async function attempt(
   visit: Visit,
@@ -19,7 +19,7 @@ export async function attempt(
     return `${withQuery(visit.address, { [DONE]: await act() })}#outcome`;
   } catch (error) {
     const refusal = apiErrorFrom(error);
-    // What has failed, and what has ended, is not for this page to say.
+    // Failures and ended sessions are not reported by this page.
     if (refusal.statusCode >= 500 || refusal.statusCode === 401) throw error;
     currentRequest()?.errors.add(refusal.code);
     return { ...(await again(refusal)), status: refusal.statusCode };
@@ -27,8 +27,8 @@ export async function attempt(
 }
 
 /**
- * What came of a form, at the top of its page.
- * @param sentences by the word for what was done
+ * The outcome of a form, at the top of its page.
+ * @param sentences messages by the word for what was done
  */
 export function outcome(
   visit: Visit,
@@ -44,12 +44,12 @@ export function outcome(
   return html`<p class="note" id="outcome" role="status" tabindex="-1">${sentences[done]}</p>`;
 }
 
-/** Where a form of a page is sent to: back to the same list, without what was done before. */
+/** Where a form of a page is sent to: its own address, without the outcome of an earlier form. */
 export function ownAddress({ address }: Visit): string {
   return withQuery(address, { [DONE]: undefined });
 }
 
-/** What a form that has no such button asks for. */
+/** The refusal of a form with an unknown button. */
 export function unknownAct(): ApiError {
   return new ApiError("validation_failed", { message: "This form asks for nothing that the page offers." });
 }

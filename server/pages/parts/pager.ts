@@ -1,13 +1,13 @@
-// From one page of a list to the next.
+// Links between the pages of a list.
 import { html } from "hono/html";
 import type { Content, Visit } from "../page.ts";
 
 const LAST = 10_000;
 
-/** What the query says of a form that has just been sent: once, and on no other page of the list. */
+/** The query parameter with the outcome of a form: shown once, and on no other page of the list. */
 export const DONE = "done";
 
-/** Which page of a list is asked for; the first where the address does not say so in earnest. */
+/** The number of the requested page; the first if the address has no valid one. */
 export function pageOf({ query }: Visit, name = "page"): number {
   const asked = Number(query(name));
   return Number.isInteger(asked) && asked >= 1 && asked <= LAST ? asked : 1;
@@ -16,9 +16,9 @@ export function pageOf({ query }: Visit, name = "page"): number {
 type Place = { page: number; pages: number };
 
 /**
- * Links to the pages around this one; nothing where there is but one.
- * @param name of the page in the query
- * @param label of which list
+ * Links to the pages around this one; empty if there is only one.
+ * @param label names the list
+ * @param name of the page's query parameter
  */
 export function pager(
   { address }: Visit,
@@ -42,7 +42,7 @@ export function pager(
   </nav>`;
 }
 
-/** An address of this service with another query: what is undefined is left out, what is not named stays. */
+/** An address with a changed query: undefined removes a parameter, those not named stay. */
 export function withQuery(address: string, changes: Record<string, string | undefined>): string {
   const [path = ""] = address.split("?", 1);
   const query = new URLSearchParams(address.slice(path.length));

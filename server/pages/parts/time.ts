@@ -1,4 +1,4 @@
-// Points in time, as everybody reads them the same: in UTC.
+// Points in time, in UTC, so that they are the same for everybody.
 import { html } from "hono/html";
 import type { Content } from "../page.ts";
 
@@ -8,12 +8,12 @@ export function time(at: string): Content {
   return html`<time datetime="${text}">${text.slice(0, 16).replace("T", " ")} UTC</time>`;
 }
 
-/** To the day, for what is long enough ago or long enough until. */
+/** To the day, where the time of day does not matter. */
 export function day(at: string): Content {
   return html`<time datetime="${new Date(at).toISOString()}">${dayOf(at)}</time>`;
 }
 
-/** The same as a text, where no element can be. */
+/** The same as plain text, where an element is not possible. */
 export function dayOf(at: string): string {
   return DAY.format(new Date(at));
 }

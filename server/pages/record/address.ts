@@ -1,4 +1,4 @@
-// Where the URIs of the graph lead, for whoever looks them up at this service: browsers to a page, others to what the graph or REST says.
+// Resolves the graph's URIs at this service: to a page for browsers, to SPARQL or REST for other clients.
 import type { RequestHandler } from "express";
 import type { Names } from "../../../graph/namespaces.ts";
 import { GRAPH_TYPES } from "../../../graph/media-types.ts";
@@ -9,7 +9,7 @@ import { organizationPath } from "./kinds.ts";
 const HTML = "text/html";
 const JSON_TYPE = "application/json";
 
-/** Answers under the path of GRAPH_DATA_URL, and at the pages of records for who wants no page. */
+/** Answers under the path of GRAPH_DATA_URL, and at pages of records for clients that do not want HTML. */
 export function graphAddresses({ graphDataUrl }: Pick<Names, "graphDataUrl">): Door {
   const base = new URL(graphDataUrl).pathname.replace(/\/$/, "");
   return (app) => {
@@ -20,7 +20,7 @@ export function graphAddresses({ graphDataUrl }: Pick<Names, "graphDataUrl">): D
         rest: `/v0/${path}/${id}`,
       }));
       app.get(`/${path}/:id`, lead);
-      // What REST answers has that address already.
+      // Under /v0 this address is already one of REST's.
       if (base !== "" && base !== "/v0") app.get(`${base}/${path}/:id`, lead);
     }
     app.get(
@@ -41,7 +41,7 @@ function leadOn(placesOf: (id: string) => Places): RequestHandler<{ id: string }
     const id = encodeURIComponent(request.params.id);
     const { page, uri, rest } = placesOf(id);
     response.vary("accept");
-    // The first is for who takes anything, as programs do and browsers do not.
+    // The first type is for clients that accept anything, as programs do and browsers do not.
     const wanted = request.accepts([...GRAPH_TYPES, JSON_TYPE, HTML]);
     if (wanted === HTML && request.path === page) return next();
     response.redirect(303, wanted === HTML ? page : wanted === JSON_TYPE ? rest : describe(uri));

@@ -20,22 +20,22 @@ export type Node = {
   history: Step[];
 };
 
-/** What there is of a chain; `id` is whose. */
+/** The records linked to one record, whose id is `id`; its answers come in pages. */
 export type Chain = { id: string; page: number; pages: number; nodes: Node[] };
 
 export const MOST_COUNTED = 1_001;
 
 export type Tree = Node & {
   isOwn: boolean;
-  /** Those that are shown. */
+  /** The answers that are shown. */
   answers: Tree[];
-  /** How many more there are behind those. */
+  /** How many more follow after those. */
   hidden: number;
 };
 
 const PAGE = 50;
 
-/** The tree from where the chain begins: the need, or what was not in answer to one. */
+/** The chain as a tree. Its root is the need, or the record that answers none. */
 export function treeOf({ id, page, nodes }: Chain): Tree {
   const grow = (node: Node): Tree => {
     const answers = nodes.filter(({ parent }) => parent === node.id).map(grow);

@@ -1,4 +1,4 @@
-// What a record says: each of its fields, as records/ describes them.
+// The fields of a record, as records/ describes them.
 import { html } from "hono/html";
 import { fieldsOf, idOf } from "../../../records/record.ts";
 import type { Field, RecordDescription } from "../../../records/record.ts";
@@ -7,13 +7,13 @@ import { begin, cut, word } from "../parts/text.ts";
 import { day, time } from "../parts/time.ts";
 import { organizationPath, recordPath } from "./kinds.ts";
 
-/** A record by its wire names, and what its codes stand for. */
+/** A record by its wire names, and the names for its codes. */
 export type Item = Record<string, unknown>;
 export type CodeNames = Readonly<
   Record<"accelerators" | "countries" | "peopleGroups", Record<string, string>>
 >;
 
-/** Fields that are said elsewhere on the page, or in another's words. */
+/** Fields that are shown elsewhere on the page, or as part of another field. */
 const ELSEWHERE = new Set(["orgName", "status"]);
 
 const LABELS: Readonly<Record<string, string>> = {
@@ -35,7 +35,7 @@ const LABELS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The fields of a record that say something.
+ * The fields of a record that have a value.
  * @param texts of the other records of its chain, by their ids
  */
 export function details(

@@ -1,5 +1,5 @@
-// The chain as a drawing: a box for each record, from what is needed to what was done. Made twice, side by side for a desk and one
-// below the other for a phone; the style sheet shows one of them.
+// The chain as a drawing: a box for each record, from the need to the attestations. Drawn twice, from left to
+// right for wide screens and downwards for phones; the style sheet shows one of them.
 import { html } from "hono/html";
 import type { Content } from "../page.ts";
 import { begin, word } from "../parts/text.ts";
@@ -8,22 +8,22 @@ import { MOST_COUNTED, sinceOf } from "./chain.ts";
 import type { Tree } from "./chain.ts";
 import { answersTo, NAMES, recordPath } from "./kinds.ts";
 
-/** What hangs below a record: another one, or how many there are besides. */
+/** A box for a record, or for the number of answers that are not shown. */
 type Box = { x: number; y: number; from: Box | undefined } & ({ tree: Tree } | { more: Tree });
 
 type Plan = {
   id: string;
   width: number;
-  /** Of a box, by how far it is from where the chain begins. */
+  /** The x position of a box, by its distance from the root. */
   x: (depth: number) => number;
-  /** Whether the first answer stands beside what it answers, or below. */
+  /** Whether the first answer is beside the record that it answers, or below it. */
   isBeside: boolean;
   link: (from: Box, to: Box) => string;
 };
 
 const [BOX, MORE, GAP, EDGE] = [72, 30, 12, 4];
 
-// With corners, so that the lines of those that share a beginning lie upon each other, however many they are.
+// Lines have right angles, so that all lines from the same box overlap, however many there are.
 const DESK: Plan = {
   ...{ id: "wide", width: 250, isBeside: true },
   x: (depth) => EDGE + depth * 310,
@@ -36,7 +36,7 @@ const PHONE: Plan = {
   link: (from, to) => `M${from.x + 12} ${from.y + BOX}V${to.y + heightOf(to) / 2}H${to.x}`,
 };
 
-/** @param next where the answers to the record itself go on */
+/** @param next the address of the next page of answers to the record itself */
 export function drawing(chain: Tree, next: string): Content {
   return html`<div class="drawing" tabindex="0" role="group" aria-label="The chain, drawn">
     ${[DESK, PHONE].map((plan) => draw(plan, chain, next))}
@@ -66,7 +66,7 @@ function draw(plan: Plan, chain: Tree, next: string): Content {
   </svg>`;
 }
 
-/** Places a record and what hangs below it; returns where there is room again. */
+/** Places a record and its answers; returns the y position of the next free space. */
 function place(
   plan: Plan,
   tree: Tree,
@@ -121,7 +121,7 @@ function rest({ x, y }: Box, tree: Tree, next: string): Content {
   </a>`;
 }
 
-/** Where those are that are not shown. */
+/** The address of the answers that are not shown. */
 export function moreOf({ kind, id, isOwn }: Tree, next: string): string {
   return isOwn ? next : recordPath(kind, id);
 }

@@ -1,4 +1,4 @@
-// What the pages call the three kinds of record, and where the page of each is.
+// What the pages call the three kinds of record, and the paths of their pages.
 import { RECORDS } from "../../../records/index.ts";
 import type { RecordKind } from "../../../records/record.ts";
 
@@ -13,7 +13,7 @@ const ANSWERED_BY: Readonly<Partial<Record<RecordKind, RecordKind>>> = {
   commitment: "engagement_claim",
 };
 
-/** What answers a record of this kind, as so many. */
+/** What the answers to a record of this kind are called, in the singular or plural. */
 export function answersTo(kind: RecordKind, number: number): string {
   const { one, many } = NAMES[ANSWERED_BY[kind] ?? kind];
   return number === 1 ? one.toLowerCase() : many;

@@ -20,7 +20,7 @@ type Found = { chain: Chain; item: Item; names: CodeNames };
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
-/** One for each kind of record, where its URI leads if the service is reached under GRAPH_DATA_URL. */
+/** One page for each kind of record, where its URI leads if the service is reached under GRAPH_DATA_URL. */
 export const recordPages: readonly Page[] = Object.values(RECORDS).map((record) => ({
   path: `/${record.path}/:id`,
   show: async (visit) => {

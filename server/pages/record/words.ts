@@ -1,4 +1,4 @@
-// The chain in words: the same records as in the drawing, with what each says and which statuses it has had.
+// The chain in words: the same records as in the drawing, with their texts and statuses.
 import { html } from "hono/html";
 import type { Content } from "../page.ts";
 import { cut, word } from "../parts/text.ts";
@@ -8,7 +8,7 @@ import type { Step, Tree } from "./chain.ts";
 import { hiddenOf, moreOf } from "./drawing.ts";
 import { NAMES, organizationPath, recordPath } from "./kinds.ts";
 
-/** @param next where the answers to the record itself go on */
+/** @param next the address of the next page of answers to the record itself */
 export function words(chain: Tree, next: string): Content {
   return html`<ol class="chain">
     ${item(chain, next)}

@@ -1,5 +1,5 @@
-// Confirming what an application has claimed in somebody's name: by a link that was mailed, or signed in. The page shows it and
-// a button does it, because programs that look through mail follow links, and press nothing.
+// Confirms what an application has claimed in a person's name: by a mailed link, or while signed in. The link
+// only shows a page with a button that confirms, because programs that scan mails follow links.
 import type { Request, RequestHandler } from "express";
 import { html } from "hono/html";
 import { ApiError } from "../../errors.ts";
@@ -17,7 +17,7 @@ const STATES: Record<string, string> = {
   pending: "confirmed, and waits for its review",
 };
 
-/** Shows what is to be confirmed. */
+/** Shows the claims that wait to be confirmed. */
 export function showClaims(sessions: Sessions): RequestHandler {
   return async (request, response) => {
     const { token, returnTo } = request.query;
@@ -65,7 +65,7 @@ export function showClaims(sessions: Sessions): RequestHandler {
   };
 }
 
-/** What a form must be to confirm anything. */
+/** Lets only forms pass that may confirm claims. */
 export const requireConfirmation: RequestHandler = (request, response, next) => {
   const { token } = (request.body ?? {}) as Record<string, unknown>;
   // Sent twice it is a list, and none of ours.
@@ -74,12 +74,12 @@ export const requireConfirmation: RequestHandler = (request, response, next) => 
     : requireForm(request, response, next);
 };
 
-/** Confirms it, and says what has become of it. */
+/** Confirms the claims, and shows their outcomes. */
 export function confirmClaims(sessions: Sessions): RequestHandler {
   return async (request, response) => {
     const { token, claims } = request.body as Record<string, unknown>;
     const secret = secretOf(request, token);
-    // What was shown, and nothing that somebody has claimed since.
+    // Only the claims that were shown, not any that an application has made since.
     const shown = typeof claims === "string" ? claims.split(" ") : [];
     const outcomes =
       secret === undefined ? undefined : await sessions.confirmClaims(secret, networkOf(request), shown);

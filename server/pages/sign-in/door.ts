@@ -1,4 +1,4 @@
-// Signing in and out on the service's own pages: by a link that is mailed, or at an OpenID provider.
+// Signing in and out on the service's own pages: by a mailed link, or at an OpenID provider.
 import type { Request, RequestHandler } from "express";
 import { html } from "hono/html";
 import { isLoopback } from "../../../config.ts";
@@ -26,19 +26,19 @@ export type SignInParts = {
   holdBack: HoldBack;
   /** Undefined: a link is mailed. */
   provider: SignInProvider | undefined;
-  /** The address that mails and the provider lead to, without a trailing slash. */
+  /** The address to which mails and the provider link back, without a trailing slash. */
   ownUrl: () => string;
 };
 
 const SIGN_IN = "/sign-in";
 const SIGN_OUT = "/sign-out";
 const CALLBACK = `${SIGN_IN}/callback`;
-/** As long as a link is good for (db/rules/sessions.sql) and the way to it. */
+/** As long as a link is valid (db/rules/sessions.sql), and some time to request it. */
 const BROWSER_SECONDS = 3_600;
-/** From one network: people behind one address, and nobody who tries secrets. */
+/** Of one network: enough for many people behind one address, too few to guess secrets. */
 const REQUESTS_PER_MINUTE = 300;
 
-/** /sign-in, /sign-out, /confirm-address, and who is signed in, for pages to show. */
+/** /sign-in, /sign-out, /confirm-address; and tells pages who is signed in. */
 export function signInPages(parts: SignInParts): Door {
   return (app, guards) => {
     const form = [readForm, requireForm];
@@ -112,7 +112,7 @@ function sendLink({ sessions, provider, ownUrl }: SignInParts): RequestHandler {
     const secret = newSecret();
     await sessions.sendLink(typeof email === "string" ? email.trim() : "", {
       ...{ secret, browser, returnTo: ownPath(returnTo) },
-      // Never to the host that the request names: whoever asks would choose where the secret is sent to.
+      // Never the host that the request names: the requester could choose where the secret is sent.
       link: `${ownUrl()}${CALLBACK}?token=${secret}`,
     });
     response.redirect(303, `${SIGN_IN}?sent`);
@@ -121,7 +121,7 @@ function sendLink({ sessions, provider, ownUrl }: SignInParts): RequestHandler {
 
 function goToProvider({ sessions, provider, ownUrl }: SignInParts): RequestHandler {
   return async (request, response) => {
-    // A page elsewhere must not sign people in who have not asked for it.
+    // A page of another site must not sign people in who have not asked for it.
     if (!provider || !isFromOwnPage(request)) throw new ApiError("sign_in_refused", { message: BEGIN_HERE });
     const secret = readCookie(request, BROWSER) ?? newSecret();
     setCookie(response, BROWSER, secret, BROWSER_SECONDS);
@@ -152,7 +152,7 @@ function finish({ sessions, provider, ownUrl }: SignInParts): RequestHandler {
     clearCookie(response, BROWSER);
     setCookie(response, SESSION, signedIn.session);
     response.set("cache-control", "no-store");
-    // What applications have claimed in somebody's name is for them to confirm, not for their sign-in.
+    // Signing in does not confirm what applications have claimed for this person: they must do so themselves.
     const waiting = await sessions.claimsToConfirm(signedIn.session, browser.network);
     const { returnTo } = signedIn;
     response.redirect(
@@ -201,7 +201,7 @@ function signOut({ sessions }: SignInParts): RequestHandler {
     const isEverywhere = everywhere === "yes";
     const isDone = session !== undefined && (await sessions.end(session, networkOf(request), isEverywhere));
     clearCookie(response, SESSION);
-    // Whose session is over is out here, and nobody knows any more where else they are signed in.
+    // If the session is over already, the person is unknown, and so are their other sessions.
     if (isEverywhere && !isDone) throw new ApiError("invalid_session", { message: STILL_ELSEWHERE });
     response.redirect(303, SIGN_OUT);
   };
@@ -211,7 +211,7 @@ const STILL_ELSEWHERE =
   "This session was over already, and nothing was changed now. If others may go on, sign in again, and then sign out everywhere.";
 const BEGIN_HERE = "Sign-in begins on this service's own page: /sign-in.";
 
-/** Where the service is on https, nobody signs in over http, nor where the proxy's word for it is not believed. */
+/** If the service is on https, refuses sign-in over http, or if the proxy that says https is not trusted. */
 function requireHttps(ownUrl: () => string): RequestHandler {
   return (request, _response, next) => {
     if (request.secure || !ownUrl().startsWith("https:")) return next();
@@ -221,7 +221,7 @@ function requireHttps(ownUrl: () => string): RequestHandler {
   };
 }
 
-/** On one's own machine: localhost and 127.0.0.1 are the same place and not the same cookies. */
+/** Redirects between names of the own machine: localhost and 127.0.0.1 do not share cookies. */
 function ownName(request: Request, ownUrl: string): string | undefined {
   const own = new URL(ownUrl);
   const isElsewhere =

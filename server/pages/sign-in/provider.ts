@@ -1,5 +1,5 @@
-// Signing in at an OpenID provider: the code flow, with PKCE, state and nonce. Verifier and nonce are made from the secret
-// in the browser's cookie, so that they are kept nowhere, and an answer is of use to no other browser.
+// Signing in at an OpenID provider: the code flow, with PKCE, state and nonce. Verifier and nonce are derived
+// from the secret in the browser's cookie: they are not stored, and no other browser can use the answer.
 import { createHmac } from "node:crypto";
 import * as oidc from "openid-client";
 import type { Logger } from "pino";
@@ -11,7 +11,7 @@ import type { Domains } from "../../identity/tokens.ts";
 
 const PATIENCE_SECONDS = 5;
 
-/** What one sign-in is bound to. */
+/** The secrets to which one sign-in is bound. */
 export type Attempt = Readonly<{ state: string; browser: string }>;
 
 type Settings = NonNullable<Config["signIn"]> & { domains: Domains };
@@ -46,7 +46,7 @@ export class SignInProvider {
   }
 
   /**
-   * Who has come back.
+   * The person who has come back from the provider.
    * @param address to which the provider has sent the browser, with the code
    * @throws ApiError 403 sign_in_refused; 503 identity_provider_unavailable
    */
@@ -70,7 +70,7 @@ export class SignInProvider {
     }
   }
 
-  /** What the provider says of itself: asked when it is first needed, and again after it could not be told. */
+  /** The provider's metadata: fetched when first needed, and again after a failure. */
   async #discover(): Promise<oidc.Configuration> {
     this.#found ??= this.#ask();
     try {
@@ -92,12 +92,12 @@ export class SignInProvider {
       {
         timeout: PATIENCE_SECONDS,
         [oidc.customFetch]: reach,
-        // The configuration lets http through for this machine alone.
+        // The configuration allows http only for this machine.
         ...(issuer.startsWith("http:") && { execute: [oidc.allowInsecureRequests] }),
       },
     );
     const { authorization_endpoint: page, token_endpoint: door } = found.serverMetadata();
-    // It would be kept, and nobody could sign in any more.
+    // Otherwise it would be cached, and nobody could sign in any more.
     if (!URL.canParse(String(page)) || !URL.canParse(String(door)))
       throw new Unreachable("The provider does not say where persons sign in.");
     oidc.enableNonRepudiationChecks(found);
@@ -111,20 +111,20 @@ function derived(purpose: "nonce" | "verifier", { state, browser }: Attempt): st
 
 class Unreachable extends Error {}
 
-/** As fetch, whose failures look like anybody's own. */
+/** Like fetch, but with failures that can be told from other errors. */
 const reach: oidc.CustomFetch = (url, options) =>
   fetch(url, options).catch((cause: unknown) => {
     throw new Unreachable("The provider cannot be reached.", { cause });
   });
 
-/** What is not the provider's own answer, but a proxy's page, or not all of it. */
+/** Codes for answers that are not the provider's own, such as a proxy's page, or that are incomplete. */
 const NO_ANSWER = new Set([
   "OAUTH_RESPONSE_IS_NOT_CONFORM",
   "OAUTH_RESPONSE_IS_NOT_JSON",
   "OAUTH_PARSE_ERROR",
 ]);
 
-/** How a provider says that it is its own fault, and not the person's (RFC 6749, 4.1.2.1). */
+/** Codes with which a provider reports a fault of its own, not of the person (RFC 6749, 4.1.2.1). */
 const ITS_OWN_FAULT = new Set(["server_error", "temporarily_unavailable"]);
 
 /** Whether the provider cannot be reached, has not answered itself, or says that it cannot. */

@@ -1,4 +1,4 @@
-// Queries to begin with: what the page at /sparql offers, and what a test runs on the demo.
+// Queries to begin with: the page at /sparql offers them, and a test runs them on the demo.
 import { DCTERMS, PROV, RDF, RDFS, SKOS, XSD } from "../../../graph/namespaces.ts";
 import type { Names } from "../../../graph/namespaces.ts";
 

@@ -1,4 +1,4 @@
-// As much of the answer to a query as a page shows: its first rows or triples, read as they arrive, and then no more.
+// Reads as much of the answer to a query as a page shows: the first rows or triples, as they arrive.
 import { pipeline } from "node:stream";
 import type { Duplex, Readable } from "node:stream";
 import { StreamParser } from "n3";
@@ -11,17 +11,17 @@ import type { GuardedQuery } from "../../../graph/sparql-guard.ts";
 import { GraphRejected, GraphUnavailable } from "../../../graph/store.ts";
 import type { Row } from "../../../graph/store.ts";
 
-/** What a query has been answered, up to a bound. */
+/** The answer to a query, up to a limit. */
 export type Result =
   | { kind: "rows"; columns: readonly string[]; rows: readonly Row[]; isWhole: boolean }
   | { kind: "triples"; triples: readonly Quad[]; isWhole: boolean }
   | { kind: "truth"; isTrue: boolean };
 
-/** Rows, or triples. */
+/** In rows or triples. */
 const MOST = 500;
 const CHARACTERS = 1_000_000;
 
-/** The answer is longer than a page. */
+/** The answer is longer than a page shows. */
 class Cut extends Error {}
 
 /** The media type in which the answer to a query is read. */
@@ -31,7 +31,7 @@ export function typeFor(form: GuardedQuery["form"]): string {
 
 /**
  * Reads an answer, in the type for its query.
- * @throws what breaks it off
+ * @throws what ended it early
  */
 export function readResult(form: GuardedQuery["form"], body: Readable): Promise<Result> {
   return typeFor(form) === TURTLE ? readTriples(body) : readBindings(body);
@@ -45,7 +45,7 @@ async function readBindings(body: Readable): Promise<Result> {
     json.consume(token as Token);
     const { current, depth, stack } = json;
     if (depth === 1) whole = current as typeof whole;
-    // A row is in it once it is complete.
+    // The array contains a row once that is complete.
     if (depth === 3 && stack[3] === "bindings") rows = current as Row[];
     return rows.length > MOST;
   });
@@ -66,8 +66,8 @@ async function readTriples(body: Readable): Promise<Result> {
 
 /**
  * Reads what a parser makes of a body.
- * @param take whether that was enough
- * @returns whether it has read to the end
+ * @param take returns whether that was enough
+ * @returns whether the body was read to its end
  */
 async function readUntilCut(
   body: Readable,
@@ -82,7 +82,7 @@ async function readUntilCut(
       yield text;
     }
   }
-  // Whatever ends one of them ends the others, and the loop below learns of it.
+  // If one of them ends early, so do the others, and the loop below.
   pipeline(body.setEncoding("utf8"), bounded, made, () => undefined);
   try {
     for await (const part of made as AsyncIterable<unknown>) if (take(part)) return false;

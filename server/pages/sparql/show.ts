@@ -1,4 +1,4 @@
-// The answer to a query, as it is shown.
+// Shows the answer to a query.
 import { html } from "hono/html";
 import { Writer } from "n3";
 import type { Quad } from "n3";
@@ -13,7 +13,7 @@ type Prefixes = Readonly<Record<string, string>>;
 /** The page with a query in it. */
 export const queryLink = (query: string) => `/sparql?${new URLSearchParams({ query }).toString()}`;
 
-/** @param downloads where all of it can be had */
+/** @param downloads links to the complete answer */
 export async function showResult(result: Result, prefixes: Prefixes, downloads: Content): Promise<Content> {
   return html`<section class="card" id="result" tabindex="-1" aria-labelledby="result-title">
     <h2 id="result-title">${titleOf(result)}</h2>
@@ -27,7 +27,7 @@ export async function showResult(result: Result, prefixes: Prefixes, downloads: 
   </section>`;
 }
 
-/** A refusal; where the text breaks the grammar, the editor marks the place. */
+/** A refusal; if the text breaks the grammar, the editor marks the line. */
 export function showRefusal({ message, details = [] }: ApiError): Content {
   const places = details.map((detail) => detail.message).join("; ");
   const [, line, column] = /^line (\d+), column (\d+)$/.exec(places) ?? [];
@@ -70,7 +70,7 @@ function table({ columns, rows }: Result & { kind: "rows" }, prefixes: Prefixes)
 const NUMBER = /^http:\/\/www\.w3\.org\/2001\/XMLSchema#(?:integer|decimal|double|float)$/;
 
 function cell(term: Binding | undefined, prefixes: Prefixes): Content {
-  // Of a variable without a value.
+  // The variable has no value in this row.
   if (!term) return html`<td></td>`;
   const { type, value, datatype, "xml:lang": language } = term;
   if (type === "uri")
@@ -95,7 +95,7 @@ async function turtle(triples: readonly Quad[], prefixes: Prefixes): Promise<Con
   if (triples.length === 0) return html`<p>Nothing in the graph matches.</p>`;
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const writer = new Writer({ prefixes: usedBy(triples, prefixes) });
-  // Statements about one thing stand together, in the order in which the first of each came.
+  // Group statements by subject, in the order in which the subjects first came.
   for (const part of Map.groupBy(triples, ({ subject }) => subject.id).values()) writer.addQuads(part);
   writer.end((error: Error | null, text: string) => (error ? reject(error) : resolve(text)));
   return html`<pre
