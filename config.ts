@@ -39,7 +39,7 @@ export type Config = Readonly<{
   }>;
   /** Connections for requests, of one server process. */
   databasePoolSize: number;
-  /** How long a server or worker waits for the migration of its version before it ends. */
+  /** How long a server or worker waits for the database to be migrated to its version, before it ends. */
   migrationWaitMs: number;
   /** For each SQL statement of a request. */
   statementTimeoutMs: number;
@@ -320,7 +320,7 @@ function readSecretFiles(env: NodeJS.ProcessEnv) {
         cause: error,
       });
     }
-    // Editors and echo end a file with a line end; a secret that ends with one cannot be meant.
+    // Editors and echo end a file with a line end, which is not part of the secret.
     values[name] = text.replace(/\r?\n$/, "");
     if (values[name] === "")
       throw new ConfigError(`${variable}: must name a file with a secret in it; it is empty`);

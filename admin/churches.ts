@@ -41,7 +41,7 @@ export function registerChurches(program: Command, context: AdminContext): void 
       const size = await sizeOf(file);
       const pool = await context.pool();
       const source = createReadStream(file);
-      // In kilobytes: how many rows there are is known only at the end.
+      // In kilobytes, because the number of rows is known only at the end.
       const progress = context.progress("churches (kB read)", Math.ceil(size / 1024));
       let shown = 0;
       const problems: (Place & { message: string })[] = [];

@@ -107,7 +107,7 @@ export function registerKeys(program: Command, context: AdminContext): void {
       const key = newKey();
       await context.inTransaction(async (client) => {
         const { rows } = await client.query<Omit<Key, "lastUsedAt"> & { oldExpiresAt: string }>(
-          // The old key as it is once it is locked: its bounds may have been changed while that was waited for.
+          // Reads the old key after locking it: its bounds may have changed while this waited for the lock.
           `with before as materialized (
            select k.* from app_private.api_keys as k
            where key_id::text = lower($1) and app_private.key_state(k) = 'live' for no key update

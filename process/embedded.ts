@@ -70,7 +70,7 @@ export async function joinEmbeddedPostgres(dataDir: string, concerns?: Concerns)
 /**
  * Starts the graph store of a data directory in this process, or joins the process that serves it.
  * @param options.own wait for the other process to end instead of joining it, as the service does
- * @param options.onFailure called when a store of this process ends unasked
+ * @param options.onFailure called when a store of this process ends unexpectedly
  * @param options.onWarning called with messages for the operator, such as that a damaged file was set aside
  */
 export async function joinEmbeddedStore(

@@ -23,7 +23,7 @@ const KEPT = 1_000_000;
 
 /**
  * The log of a process, which neither ends nor waits because a disk is full, or a reader gone or blocked.
- * @param to the standard output or that of errors
+ * @param to standard output (1) or standard error (2)
  */
 export function openLog(level: string, to: 1 | 2): Logger {
   const options = { dest: to, sync: true, maxLength: KEPT, retryEAGAIN: () => false };

@@ -11,7 +11,7 @@ const PLATFORM_ADMIN = "admin@platform.example";
 
 /**
  * The examples by operationId.
- * @param graphDataUrl what organization URIs begin with
+ * @param graphDataUrl the beginning of organization URIs
  */
 export function examplesOf(graphDataUrl: string): Readonly<Record<string, Example>> {
   const northernLight = `${graphDataUrl}/org/northern-light`;

@@ -41,7 +41,7 @@ export type Visit = Readonly<{
    * Asks the database as the visitor.
    * @param statement SQL that returns one JSON text; its $1 is `input`
    * @returns the parsed text; null if there was no row
-   * @throws what the rules refuse
+   * @throws the refusals of the rules
    */
   ask: <T>(statement: string, input?: Record<string, unknown>) => Promise<T>;
   /** The underlying request and response, for code that needs them. */

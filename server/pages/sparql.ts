@@ -81,7 +81,7 @@ export function sparqlPage(endpoint: SparqlEndpoint, names: Pick<Names, "namespa
       return page(visit, text, await answer(visit, visitor, text));
     },
     act: async (visit) => {
-      // Forms end lines with two characters.
+      // Forms send line ends as CR LF.
       const text = (visit.field("query") ?? "").replaceAll("\r\n", "\n");
       const address = queryLink(text);
       if (address.length <= LONGEST_ADDRESS) return `${address}#result`;

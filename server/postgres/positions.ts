@@ -20,7 +20,7 @@ export class Positions {
   }
 
   /**
-   * A position that is not before what has been acknowledged until now.
+   * A position at or after everything that has been acknowledged until now.
    * @throws what Connections throw; DatabaseError if the server is not a primary
    */
   current(): Promise<Position> {

@@ -95,7 +95,7 @@ export class Replica {
     this.#known = 0;
   }
 
-  /** How many bytes of the log it has not replayed; undefined if that cannot be told now. */
+  /** How many bytes of the log it has not replayed yet; undefined if that is unknown at the moment. */
   async lag(): Promise<number | undefined> {
     const asking = Promise.all([this.#positions.current(), this.#replayed()]);
     const found = await within(LAG_PATIENCE_MS, asking, () => new Error("no answer")).catch(() => undefined);

@@ -1,5 +1,5 @@
-// Pages of the church search, short or long. A long one takes the database a few hundred milliseconds and this process one
-// hundred, so it is made in parts, and other requests get their turn in between.
+// Pages of the church search, short or long. A long one takes the database a few hundred milliseconds and this
+// process one hundred, so it is made in parts, and other requests get their turn in between.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "../database.ts";
 import type { Identity } from "../identity/identity.ts";

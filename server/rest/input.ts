@@ -1,4 +1,4 @@
-// From a request to the checked input of a route.
+// Reads and checks the input of a route.
 import express from "express";
 import type { Request, Response } from "express";
 import type { z } from "zod";

@@ -149,7 +149,7 @@ export async function readPage(
  * The statement for a list: newest first, or in the order of updates, ties by id, with the total of all
  * matches. It contains only the filters that were given, so that PostgreSQL plans for these and no others.
  * The page is found by ids, which the indexes hold: other columns would be computed for every skipped row.
- * @returns SQL for a line with the place of the last item, empty if no more follow, and then the JSON of the answer
+ * @returns SQL for one text: the place of the last item, if more follow, a line feed, and the answer's JSON
  */
 export function listStatement(list: ListQuery, input: Input): string {
   const { record, items } = list;

@@ -6,7 +6,7 @@ import { wordsOf } from "../parts/search-form.ts";
 
 export const QUEUE = "/admin/claims";
 
-/** Of people's names and addresses, and of organizations' names and domains. */
+/** In characters, of a search for people's names and addresses, and organizations' names and domains. */
 export const LONGEST_SEARCH = 100;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 

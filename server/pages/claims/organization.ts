@@ -1,4 +1,4 @@
-// The organization that a claim is to.
+// The organization that is claimed.
 import { html } from "hono/html";
 import type { Content } from "../page.ts";
 import { begin, cut } from "../parts/text.ts";

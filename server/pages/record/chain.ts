@@ -16,7 +16,7 @@ export type Node = {
   due?: string | null;
   /** How many records answer it, counted up to MOST_COUNTED. */
   children: number;
-  /** The latest, first to last. */
+  /** The latest statuses, first to last. */
   history: Step[];
 };
 

@@ -19,12 +19,12 @@ export function answersTo(kind: RecordKind, number: number): string {
   return number === 1 ? one.toLowerCase() : many;
 }
 
-/** The page of a record, which is its path in the graph too. */
+/** The path of a record's page, which is also that of its URI in the graph. */
 export function recordPath(kind: RecordKind, id: string): string {
   return `/${RECORDS[kind].path}/${id}`;
 }
 
-/** The page of an organization, which is addressed as in REST. */
+/** The path of an organization's page, formed as in REST. */
 export function organizationPath(orgUri: string): string {
   return `/organizations/${encodeURIComponent(orgUri)}`;
 }

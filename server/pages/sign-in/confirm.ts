@@ -68,7 +68,7 @@ export function showClaims(sessions: Sessions): RequestHandler {
 /** Lets only forms pass that may confirm claims. */
 export const requireConfirmation: RequestHandler = (request, response, next) => {
   const { token } = (request.body ?? {}) as Record<string, unknown>;
-  // Sent twice it is a list, and none of ours.
+  // Sent twice, it is a list, which no form of ours sends.
   return typeof token === "string"
     ? requireOwnForm(request, response, next)
     : requireForm(request, response, next);

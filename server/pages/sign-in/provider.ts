@@ -127,7 +127,7 @@ const NO_ANSWER = new Set([
 /** Codes with which a provider reports a fault of its own, not of the person (RFC 6749, 4.1.2.1). */
 const ITS_OWN_FAULT = new Set(["server_error", "temporarily_unavailable"]);
 
-/** Whether the provider cannot be reached, has not answered itself, or says that it cannot. */
+/** Whether the provider cannot be reached, has not answered itself, or reports a fault of its own. */
 function isAway(error: unknown): boolean {
   if (error instanceof oidc.AuthorizationResponseError || error instanceof oidc.ResponseBodyError)
     return ITS_OWN_FAULT.has(error.error);

@@ -65,7 +65,7 @@ async function readTriples(body: Readable): Promise<Result> {
 }
 
 /**
- * Reads what a parser makes of a body.
+ * Parses a body, until there is enough.
  * @param take returns whether that was enough
  * @returns whether the body was read to its end
  */

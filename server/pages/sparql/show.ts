@@ -10,7 +10,7 @@ import type { Result } from "./result.ts";
 
 type Prefixes = Readonly<Record<string, string>>;
 
-/** The page with a query in it. */
+/** The address of the page with a query in it. */
 export const queryLink = (query: string) => `/sparql?${new URLSearchParams({ query }).toString()}`;
 
 /** @param downloads links to the complete answer */

@@ -30,7 +30,7 @@ export function startTurning() {
     const said = [...new FormData(event.target)].filter(([, value]) => value !== "");
     void turnTo(`${event.target.action}?${new URLSearchParams(said)}`);
   });
-  // It is fired for fragments too.
+  // This event is fired for fragments too.
   addEventListener("popstate", () => {
     if (here() !== shown) void turnTo(location.href, { isNew: false });
   });
