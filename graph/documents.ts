@@ -1,4 +1,4 @@
-// The two files of this folder that are in the graph as well: what explains it, and what it is checked against.
+// The two files of this folder that are also loaded into the graph: the ontology and the shapes.
 import type { Quad, Term } from "@rdfjs/types";
 import { DataFactory, Parser } from "n3";
 import { readShapes } from "./load-check.ts";
@@ -7,14 +7,14 @@ import type { ListName, Names } from "./namespaces.ts";
 import { readOntology } from "./ontology.ts";
 import { namedNode } from "./terms.ts";
 
-/** Their texts as shipped, by the lists that they are in the graph. */
+/** Their texts as shipped, by the name of the list whose graph holds them. */
 export function readDocuments(): Partial<Record<ListName, string>> {
   return { ontology: readOntology(), shapes: readShapes() };
 }
 
 /**
- * What the graph holds of a document. Blank nodes get IRIs, the same ones for the same text, so that the graph can be
- * compared with it resource by resource.
+ * The triples of a document in the graph. Blank nodes get IRIs, the same ones for the same text, so that the
+ * graph can be compared with the document resource by resource.
  */
 export function documentTriples(turtle: string, document: ListName, names: Names): Quad[] {
   const places = new Map<string, number>();

@@ -7,9 +7,9 @@ import type { Names } from "./namespaces.ts";
 export type Properties = ReadonlyMap<string, readonly string[]>;
 
 /**
- * Makes the reader for one kind of record. What is withheld from the graph is not in an item; lists of codes, whose
- * order a graph does not keep, come in alphabetical order. A field with several values where it can have just one is
- * undefined: which of them was meant, nobody knows.
+ * Makes the reader for one kind of record. Fields that are withheld from the graph are not in an item; lists
+ * of codes, whose order a graph does not keep, come in alphabetical order. A single-valued field with several
+ * values in the store is undefined, because nothing shows which of them was meant.
  */
 export function itemReader(
   description: RecordDescription,

@@ -23,9 +23,12 @@ export interface LoadError {
 export interface CheckContext {
   /** IRIs of the concepts of the accelerator scheme */
   concepts: Iterable<string>;
-  /** IRIs of the registered people groups that the batch names; undefined if there is no registry: all are known */
+  /**
+   * IRIs of the registered people groups that the batch names; undefined if there is no registry and so all
+   * are accepted
+   */
   peopleGroups: ReadonlySet<string> | undefined;
-  /** the records that exist and that the batch points to */
+  /** the existing records that the batch points to */
   targets: Iterable<{ kind: RecordKind; iri: string }>;
 }
 
@@ -48,13 +51,13 @@ export function readShapes(): string {
 /**
  * Prepares the load check for one set of names.
  * @param shapes Turtle text, in the default namespace
- * @throws Error when a pattern in them is no regular expression
+ * @throws Error when a pattern in them is not a regular expression
  */
 export function createLoadCheck(names: Names, shapes = readShapes()): LoadCheck {
   const shapeQuads = rebase(new Parser().parse(shapes), DEFAULT_NAMESPACE, names.namespaceUrl);
   requirePatterns(shapeQuads);
-  // By default the validator stops looking at a node after fifty visits, and would let through
-  // whatever is wrong from there on; 0 removes the limit.
+  // By default the validator stops looking at a node after fifty visits, and would miss any error from there
+  // on; 0 removes the limit.
   const options: Options & { maxNodeChecks: number } = { maxNodeChecks: 0 };
   const validator = new SHACLValidator(new BatchDatasetOf(shapeQuads), options);
   const fields = describeFields(shapeQuads);
@@ -112,7 +115,10 @@ class BatchDatasetOf extends BatchDataset {
   }
 }
 
-/** The validator would meet a pattern that is none at the first record, and fail at every one from then on. */
+/**
+ * Checks the patterns at the start: the validator would find an invalid one only at the first record, and
+ * then fail at every record.
+ */
 function requirePatterns(shapes: readonly Quad[]): void {
   for (const { subject, predicate, object } of shapes) {
     if (predicate.value !== `${SHACL}pattern`) continue;

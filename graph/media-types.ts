@@ -10,7 +10,7 @@ export const N_TRIPLES = "application/n-triples";
 export const JSON_LD = "application/ld+json";
 export const RDF_XML = "application/rdf+xml";
 
-// Each with its name in http://www.w3.org/ns/formats/, by which a service description knows it.
+// By media type, the format's name in http://www.w3.org/ns/formats/, which service descriptions use.
 const BINDING_FORMATS: Readonly<Record<string, string>> = {
   [RESULTS_JSON]: "SPARQL_Results_JSON",
   [RESULTS_XML]: "SPARQL_Results_XML",
@@ -24,13 +24,13 @@ const GRAPH_FORMATS: Readonly<Record<string, string>> = {
   [RDF_XML]: "RDF_XML",
 };
 
-/** What SELECT and ASK can answer with; the first is the default. */
+/** The formats of answers to SELECT and ASK; the first is the default. */
 export const BINDING_TYPES: readonly string[] = Object.keys(BINDING_FORMATS);
 
-/** What CONSTRUCT, DESCRIBE and requests for whole graphs can answer with; the first is the default. */
+/** The formats of answers to CONSTRUCT, DESCRIBE and requests for whole graphs; the first is the default. */
 export const GRAPH_TYPES: readonly string[] = Object.keys(GRAPH_FORMATS);
 
-/** All of these as resources: http://www.w3.org/ns/formats/ has one for each format. */
+/** The IRIs of all formats in http://www.w3.org/ns/formats/. */
 export const FORMAT_IRIS: readonly string[] = [
   ...Object.values(BINDING_FORMATS),
   ...Object.values(GRAPH_FORMATS),
@@ -48,11 +48,11 @@ export function mediaType(header: string | undefined): string {
   return (header ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
 }
 
-// An offer stands for its type with any parameters, so only the weight of a range may decide.
+// Parameters other than the weight (q) are removed, because an offer stands for its type with any parameters.
 const PARAMETERS_BUT_WEIGHT = /;(?!\s*q\s*=)[^;,]*/gi;
 
 /**
- * The offer that an Accept header prefers, as Express would choose it; without a header, anything goes.
+ * The offer that an Accept header prefers, as Express would choose it; without a header, the first.
  * @returns undefined if it accepts none of them (HTTP 406)
  */
 export function negotiate(accept: string | undefined, offers: readonly string[]): string | undefined {

@@ -17,15 +17,15 @@ export const SHACL = "http://www.w3.org/ns/shacl#";
 export const FOAF = "http://xmlns.com/foaf/0.1/";
 export const ORG = "http://www.w3.org/ns/org#";
 
-/** What has a named graph of its own besides the records, as the database names it. */
+/** A list with a named graph of its own, as the database names it. */
 export type ListName = (typeof LIST_NAMES)[number];
 
 export const LIST_NAMES = choices["graph_references.name"];
 
-/** Each named graph that is written from the tables, by what it holds. */
+/** A named graph that is written from the tables, by what it holds. */
 export type GraphName = RecordKind | ListName;
 
-/** Where the graphs of those lists are that existed under this IRI before the service did. */
+/** The paths of lists whose graphs existed under these IRIs before the service did. */
 const LIST_PATHS: Partial<Record<ListName, string>> = { people_groups: "his", countries: "iso3166" };
 
 /** The two settings that every IRI of the graph depends on (GRAPH_DATA_URL, NAMESPACE_URL). */
@@ -42,13 +42,13 @@ export interface Names extends NamesConfig {
   graphs: Readonly<Record<RecordKind, string>>;
   /** named graph of each list */
   lists: Readonly<Record<ListName, string>>;
-  /** both of these */
+  /** graphs and lists together */
   contents: Readonly<Record<GraphName, string>>;
-  /** named graph, and the resource in it, that says whose turn it is to write (see graph/turns.ts) */
+  /** named graph, and the resource in it, with the mark of the whole graph (see graph/turns.ts) */
   turnsGraph: string;
   /** named graph of the countries, which are always there */
   countriesGraph: string;
-  /** all the named graphs that there are */
+  /** all named graphs of the service */
   namedGraphs: readonly string[];
   /** `ns:EngagementAcceleratorScheme` */
   scheme: string;
@@ -58,7 +58,7 @@ export interface Names extends NamesConfig {
   record: (kind: RecordKind, id: string) => string;
   peopleGroup: (rop3: string) => string;
   country: (alpha2: string) => string;
-  /** what stands for a blank node of a document (RDF 1.1, section 3.5), by the node's place among them */
+  /** the IRI that replaces a blank node of a document (RDF 1.1, section 3.5), by the node's number in it */
   skolem: (document: ListName, place: number) => string;
 }
 
@@ -73,7 +73,7 @@ export function createNames({ graphDataUrl, namespaceUrl }: NamesConfig): Names 
   const contents = { ...graphs, ...lists };
   const turnsGraph = `${graphDataUrl}/projection/`;
   const prefixes: Readonly<Record<string, string>> = { ns: namespaceUrl, prov: PROV, dct: DCTERMS };
-  // A well-known path stands right behind the host.
+  // "/.well-known" must come right after the host.
   const [, host = "", path = ""] = /^(\w+:\/\/[^/]*)?(.*)$/.exec(graphDataUrl) ?? [];
   return {
     graphDataUrl,

@@ -59,7 +59,10 @@ export function tripleText(quad: Quad): string {
   return `${termText(quad.subject)} ${termText(quad.predicate)} ${text} .`;
 }
 
-/** The IRI that N-Triples and TSV write so, whatever characters it is made of; undefined for what is no IRI. */
+/**
+ * Reads an IRI as N-Triples and TSV write it, whatever characters it has; undefined if the text is not an
+ * IRI.
+ */
 export function readIri(text: string): string | undefined {
   const written = /^<(?!<)(.*)>$/s.exec(text)?.[1];
   return written?.replace(

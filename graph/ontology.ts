@@ -1,4 +1,4 @@
-// What the ontology says about a code: graph/ontology.ttl is the only place that says what a status means.
+// The definitions of codes. graph/ontology.ttl is the only place that says what a status means.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Parser } from "n3";

@@ -1,6 +1,6 @@
-// RDF/XML, for replacing whole graphs: the one format of which no beginning can be taken for the whole, because its
-// root element must be closed. (Engines behind Jetty, Fuseki among them, take a broken connection for the end of the
-// body, and half a body of Turtle or N-Triples can be well-formed.)
+// RDF/XML, for replacing whole graphs: the one format in which a document that is cut off cannot be taken for
+// the whole, because its root element must be closed. (Engines behind Jetty, Fuseki among them, take a broken
+// connection for the end of the body, and half a body of Turtle or N-Triples can be well-formed.)
 import type { Quad } from "@rdfjs/types";
 import { RDF } from "./namespaces.ts";
 
@@ -11,8 +11,8 @@ const ESCAPED = /[&<>"\r\n\t]/g;
 const PREDICATE = /^(.*[#/:])([A-Za-z_][\w.-]*)$/;
 // XML 1.0 has no way to write most control characters, not even as references.
 const NOT_IN_XML = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
-// Of an IRI whose host or scheme has further rules, or which is not ASCII, an engine's reader of RDF/XML may refuse the whole
-// document. Jena's does, and takes the same IRI from an update.
+// An engine's reader of RDF/XML may refuse the whole document for an IRI that is not ASCII, or whose host or
+// scheme has further rules. Jena's does, although it takes the same IRI from an update.
 const LABEL = "(?!..--)[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
 const NAME = `(?:${LABEL}\\.)*(?=[A-Za-z])${LABEL}`;
 const IPV4 = "(?:(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)(?:\\.(?=\\d)|(?=[:/?#]|$))){4}";

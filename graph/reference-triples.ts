@@ -18,7 +18,8 @@ export function* acceleratorTriples(
   for (const accelerator of all) {
     const concept = namedNode(accelerator.conceptUri);
     yield triple(concept, namedNode(`${SKOS}notation`), literal(accelerator.code));
-    // An edition may give a concept another code: records keep the one that it had, and all else is said with the new one.
+    // A new edition may give a concept another code. Records keep the old code, so its notation stays;
+    // everything else is stated with the new one.
     if (accelerator.deprecated && current.has(accelerator.conceptUri)) continue;
     yield triple(concept, namedNode(`${RDF}type`), namedNode(`${SKOS}Concept`));
     yield triple(concept, namedNode(`${RDF}type`), namedNode(names.ns("EngagementAccelerator")));
@@ -59,7 +60,7 @@ export interface Organization {
   website: string | null;
 }
 
-/** What the graph says about the organizations: nothing about the people who act for them. */
+/** What the graph says about the organizations, which is nothing about the people who act for them. */
 export function* organizationTriples(organizations: Iterable<Organization>, names: Names): Generator<Quad> {
   for (const { orgUri, name, type, website } of organizations) {
     const subject = namedNode(orgUri);

@@ -1,5 +1,5 @@
-// The right to change the graph for the length of one drain. An update counts when queries show it: a proxy may answer
-// in the store's place, and a store may accept what it then loses.
+// Changes the graph for the length of one drain. An update counts only once queries show it: a proxy may
+// answer in the store's place, and a store may accept an update and then lose it.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Quad } from "@rdfjs/types";
 import type { GraphName, Names } from "./namespaces.ts";
@@ -17,7 +17,7 @@ export interface GraphSessionOptions {
   drain: bigint;
   /** the last update that the store was seen to hold */
   last: Turn;
-  /** the last update that each named graph was seen to be changed by */
+  /** the last update that was seen to change each named graph */
   graphs: GraphTurns;
   /** how long queries may take to show an update, in milliseconds; PATIENCE_MS by default */
   patienceMs?: number;
@@ -25,12 +25,13 @@ export interface GraphSessionOptions {
   onLag?: () => void;
 }
 
-/** All methods throw GraphUnavailable, of which GraphUnconfirmed is one, and GraphRejected. */
+/** All methods throw GraphUnavailable, or its subclass GraphUnconfirmed, and GraphRejected. */
 export interface GraphSession {
   /**
    * Sends an update and waits until queries show it.
    * @param graphs the named graphs that it changes
-   * @param build makes its text, but for the last operation; every other must carry the condition, and the note comes first
+   * @param build makes its text without the last operation: the note comes first, and every other operation
+   *   must contain the condition
    * @returns its number
    */
   update(
@@ -39,14 +40,14 @@ export interface GraphSession {
     signal?: AbortSignal,
   ): Promise<Turn>;
   /**
-   * Has a named graph sent whole. It counts with the next update of that graph, which has no effect on another one than
-   * what was sent.
-   * @param send sends it, the given triples among its own
+   * Sends a named graph whole. It is confirmed by the next update of that graph, which has no effect if the
+   * store holds anything but what was sent.
+   * @param send sends the graph, including the given triples
    * @returns its number
    */
   replace(graph: GraphName, send: (mark: Quad[]) => Promise<void>, signal?: AbortSignal): Promise<Turn>;
   /**
-   * Makes the store the one of this database, whatever it says of itself, and waits until queries show that.
+   * Claims the store for this database, whatever its marks say, and waits until queries show that.
    * @param seen see graph/turns.ts
    */
   adopt(seen: GraphMarks, signal?: AbortSignal): Promise<Turn>;
@@ -115,7 +116,7 @@ export function createSession(options: GraphSessionOptions): GraphSession {
     update,
 
     async replace(graph, sendGraph, signal) {
-      // Whatever an earlier process still has under way has no effect from here on.
+      // From here on, updates that an earlier process still has under way have no effect.
       await update([], ({ note }) => note, signal);
       const turn = next();
       await sendGraph(markTriples(names, graph, turn, run));
@@ -134,10 +135,10 @@ export function createSession(options: GraphSessionOptions): GraphSession {
 }
 
 /**
- * Tells a store that is at odds with a graph that it was just sent from one that takes nothing, by an update without
- * content.
- * @param graph is renumbered: should what was refused arrive all the same, it is out of date
- * @throws GraphUnavailable if it takes nothing
+ * Sends an update without content, to tell a store that refuses one particular graph or update from one that
+ * refuses everything.
+ * @param graph gets a new number, so that what was refused is out of date if it arrives after all
+ * @throws GraphUnavailable if the store refuses everything
  */
 export async function requireUpdates(
   session: GraphSession,
@@ -152,7 +153,9 @@ export async function requireUpdates(
   }
 }
 
-/** The store may have closed a kept-alive connection in the meantime; an update can safely be sent again. */
+/**
+ * Tries twice, because the store may have closed a kept-alive connection; an update can safely be sent again.
+ */
 async function updateOnceMore(store: GraphStore, update: string, signal?: AbortSignal): Promise<void> {
   try {
     await store.update(update, { signal });

@@ -54,7 +54,7 @@ export function parseAccelerators(
 ): {
   accelerators: Accelerator[];
   problems: VocabularyProblem[];
-  /** of each concept, also of those that are left out */
+  /** of every concept, including those that were left out */
   notations: ReadonlyMap<string, readonly string[]>;
 } {
   const graph = readConcepts(turtle, names);
@@ -147,7 +147,7 @@ function readConcepts(turtle: string, names: Names): Map<string, Concept> {
   return concepts;
 }
 
-/** A file may contain other schemes as well; if it does not contain ours by name, all its concepts count. */
+/** A file may contain other schemes as well. If it does not name ours, all its concepts count. */
 function inScheme(iri: string, concept: Concept, graph: Map<string, Concept>, names: Names): boolean {
   const isConcept = concept.get(`${RDF}type`)?.some((type) => type.value === `${SKOS}Concept`);
   if (!isConcept && !concept.has(`${SKOS}notation`)) return false;
@@ -171,7 +171,10 @@ function inEnglish(values: Quad["object"][] | undefined): string | null {
   return best?.value.trim() || null;
 }
 
-/** Leaves out concepts that are broader than themselves, at once or by way of others: they would be below no accelerator. */
+/**
+ * Leaves out concepts that are, directly or indirectly, broader than themselves: they would be below no
+ * accelerator.
+ */
 function withoutCircles(accelerators: Accelerator[], problems: VocabularyProblem[]): Accelerator[] {
   const above = new Map(accelerators.map(({ code, broaderCode }) => [code, broaderCode]));
   const leadsBack = (code: string): boolean => {
@@ -190,7 +193,7 @@ function withoutCircles(accelerators: Accelerator[], problems: VocabularyProblem
   });
 }
 
-/** Leaves out concepts that lost their broader concept to a problem, until none refers to one that is missing. */
+/** Leaves out concepts whose broader concept was left out, until none refers to a missing one. */
 export function withBroader(accelerators: Accelerator[], problems: VocabularyProblem[]): Accelerator[] {
   const codes = new Set(accelerators.map((accelerator) => accelerator.code));
   const orphans = accelerators.filter(({ broaderCode }) => broaderCode !== null && !codes.has(broaderCode));

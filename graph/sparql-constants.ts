@@ -1,17 +1,18 @@
-// What an engine reckons before it has found anything. Jena makes a constant of each operation on constants while it plans a query, holding
-// the lock that its one thread for time limits waits for: meanwhile no query of anybody is ended.
+// Operations that an engine computes before it has found anything. Jena folds operations on constants while
+// it plans a query, holding the lock that its one thread for time limits waits for: meanwhile nobody's query
+// is ended.
 import { isNode } from "./sparql-survey.ts";
 import type { Node } from "./sparql-survey.ts";
 
-/** The largest parts of an expression in which no name stands. */
+/** The largest parts of an expression without variables. */
 export function constantsIn(expression: Node): readonly Node[] {
   const found: Node[] = [];
-  // Whether it is one; those in what is none have been found then.
+  // Whether a node is constant. If it is not, its constant parts have been added to `found`.
   const isConstant = (node: Node): boolean => {
     const { type, subType } = node;
     if (subType === "variable" || subType === "patternOperation") return false;
     if (type === "term") return true;
-    // NOW and RAND are asked for each time.
+    // NOW and RAND are not folded.
     if (partsOf(node).length === 0) return false;
     const parts = partsOf(node).map((part) => ({ part, isOne: isConstant(part) }));
     if (parts.every(({ isOne }) => isOne)) return true;
@@ -21,7 +22,7 @@ export function constantsIn(expression: Node): readonly Node[] {
   return isConstant(expression) ? [expression] : found;
 }
 
-/** What an operation, a function, an aggregate or a triple is given. */
+/** The arguments of an operation, a function or an aggregate, or the parts of a triple. */
 export function partsOf(node: Node): readonly Node[] {
   return [node["args"], node["expression"], node["subject"], node["predicate"], node["object"]]
     .flat()

@@ -1,6 +1,7 @@
-// What a query can cost, as far as its text shows: how long the values become that it makes of others, and what it takes to look
-// through them. Forty doublings of one letter fit into a line, and an engine ends what makes a terabyte of it only when its memory is full:
-// what others ask waits meanwhile. To look through a long value for another is a single step to an engine, which no time limit ends.
+// The cost of a query, as far as its text shows: how long its computed values become, and what it takes to
+// search them. Forty doublings of one letter fit into a line, and an engine that makes a terabyte of it ends
+// only when its memory is full, while other queries wait. To an engine, searching a long value is a single
+// step, which no time limit ends.
 import { isDeepStrictEqual } from "node:util";
 import { constantsIn, partsOf } from "./sparql-constants.ts";
 import type { Names } from "./sparql-extensions.ts";
@@ -31,33 +32,48 @@ import { survey } from "./sparql-survey.ts";
 import type { Node } from "./sparql-survey.ts";
 import { Times } from "./sparql-times.ts";
 
-/** Room for many values at once, and for one GROUP_CONCAT of as many solutions as there are. */
+/** The longest value: room for many values at once, and for one GROUP_CONCAT of all solutions. */
 const LONGEST = 2_000_000;
-/** All values that a query makes of a solution, which has them at the same time: so many of the longest. */
+/**
+ * The length of all values that a query makes of one solution, which are in memory together, as a multiple of
+ * the longest.
+ */
 const OF_A_SOLUTION = 3;
-/** The same of what all GROUP_CONCATs take of it: ten plain lists, or half as many of two values each. */
+/**
+ * The same for what all GROUP_CONCATs take from a solution: ten plain lists, or half as many of two values
+ * each.
+ */
 const OF_GROUP_CONCATS = 2;
-/** Some minutes of an engine. */
+/** A few minutes of an engine's time. */
 const MOST_STEPS = 2e11;
-/** The same with dates and durations: some seconds, for these are reckoned with whatever is to be ended meanwhile. */
+/**
+ * The same for dates and durations: some seconds, since an engine computes these to the end even for a query
+ * that should have ended.
+ */
 const MOST_STEPS_OF_TIMES = MOST_STEPS / 10;
-/** What depends on no solution is reckoned while the query is planned, when nobody's time limit is looked at: some tens of milliseconds. */
+/**
+ * The limit for expressions that depend on no solution, some tens of milliseconds: they are computed while
+ * the query is planned, when no time limit is checked.
+ */
 const MOST_STEPS_OF_CONSTANTS = MOST_STEPS / 200;
-/** Durations come with many that are as long. */
+/** How many comparisons are counted for sorting by a duration: others may be as long. */
 const COMPARISONS_OF_TIMES = 10;
-/** To go once through a value, such as to hash it: this often as long as to compare a letter. */
+/** Going through a value once, such as to hash it, takes this many times as long as comparing a letter. */
 const LINEAR = 100;
-/** Aggregates and operators of which comes one of the values that they are given; the condition of IF is short. */
+/** Aggregates and operators that return one of their arguments; the condition of IF is short. */
 const CHOOSING: readonly unknown[] = ["if", "coalesce", "str", "min", "max", "sample"];
-/** Aggregates that keep nothing of what they are given, unless they tell it apart. */
+/** Aggregates that keep none of their values, unless they are DISTINCT. */
 const COUNTING: readonly unknown[] = ["count", "sum", "avg"];
-/** The longest that anything has of which the arguments do not tell: a number of all digits that it can have. */
+/**
+ * The least length counted for a result, which its arguments do not show: that of a number with all the
+ * digits it can have.
+ */
 const OF_NOTHING = 400;
 
 /**
- * A value: how long a query makes it of each solution, what it is as a number, and whether it is a GROUP_CONCAT, or has one in it,
- * which is as long as all of its solutions together; and if so, whether it has had a name since, under which it can be
- * in many other solutions.
+ * A value: its length for one solution, what it is as a number, whether it is or contains a GROUP_CONCAT,
+ * which is as long as all of its solutions together, and if so, whether it has been given a name since, under
+ * which it can be in many other solutions.
  */
 type Value = { length: number; number: Digits; isJoined: boolean; isNamed: boolean };
 type Known = Within & {
@@ -69,17 +85,19 @@ type Known = Within & {
   spent: Spent;
 };
 /**
- * All steps so far, those with dates and durations apart; what every GROUP_CONCAT takes of a solution, and what is made of its
- * result; and what is kept of a solution without a name, by other aggregates and for groups.
+ * All steps so far, with those for dates and durations counted separately; the characters that all
+ * GROUP_CONCATs take from a solution, and those made from their results; and the characters that other
+ * aggregates and groups keep of a solution without a name.
  */
 type Spent = { steps: number; times: number; joined: number; kept: number };
 
 class Excess extends Error {}
 
 /**
- * What a query makes too much of, if it does: a value of more than LONGEST characters, or digits, or something that takes
- * more than some minutes to find in it.
- * @param root the tree of the query, as the parser makes it, of no more than some thousand levels, with patterns that may be used
+ * What a query makes too much of, if anything: a value of too many characters or digits, or an operation that
+ * would take more than some minutes.
+ * @param root the tree of the query, as the parser makes it, of no more than some thousand levels, with
+ *   patterns that may be used
  * @param names what its prologue declares
  */
 export function excessOf(root: object, names: Names): string | undefined {
@@ -98,7 +116,7 @@ function measure(root: Node, names: Names): void {
   const times = new Times(found, names);
   const longest = found.isKeeping ? LONGEST_KEPT : LONGEST;
   const nothing = () => ({ steps: 0, times: 0, joined: 0, kept: 0 });
-  /** How long values are, where those of the graph have so many characters, or bytes. */
+  /** Measures all values, given the length of those from the graph in characters or bytes. */
   const measuring = (ofGraph: number, isInBytes: boolean) => {
     const known = new Map<string, Value>();
     const replaced: Within["replaced"] = new Map();
@@ -109,8 +127,8 @@ function measure(root: Node, names: Names): void {
         known.set(name, { length: 0, number: NO_NUMBER, isJoined: false, isNamed: true });
     const within = { ofName, longest, longestIri, mayRefer, isSpread, replaced, isInBytes, times, names };
     const measured = (node: Node, spent: Spent = nothing()) => valueBy(node, { ...within, spent });
-    // No value is made in more steps than there are bindings. What grows after as many rounds is a name that was given to
-    // several values, none of which sees the others.
+    // No value is made in more steps than there are bindings. What still grows after as many rounds is a
+    // variable that was given several independent values.
     for (let round = 0; round <= bindings.length; round++) {
       let hasGrown = false;
       for (const { name, expression } of bindings) {
@@ -124,7 +142,7 @@ function measure(root: Node, names: Names): void {
     }
     const lengthsOf = (names: Iterable<string>) =>
       sumOf([...names].map(ofName).map(({ length, isJoined }) => (isJoined ? 0 : length)));
-    // What is written out is one value, in however many solutions it is.
+    // A literal is a single value in memory, however many solutions it is in.
     const made = new Set(
       bindings.filter(({ expression }) => !("value" in expression)).map(({ name }) => name),
     );
@@ -135,7 +153,7 @@ function measure(root: Node, names: Names): void {
     const { length, isJoined } = measured(term);
     if (isJoined || length > LONGEST_KEPT) throw new Excess(tooLongToSeek(isJoined));
   }
-  // An engine looks at its clock between solutions: all that one of them takes is a single step.
+  // An engine checks its time limit between solutions: everything done for one solution is a single step.
   const spent = nothing();
   for (const { expression } of expressions) measured(expression, spent);
   if (all > OF_A_SOLUTION * longest) throw new Excess(tooMuch("the values that it makes", all));
@@ -157,7 +175,7 @@ function measure(root: Node, names: Names): void {
     for (const constant of constantsIn(expression)) {
       const own = nothing();
       measured(constant, own);
-      // What is in an EXISTS is planned twice.
+      // The contents of an EXISTS are planned twice.
       planned += own.steps * 2 ** exists;
       spent.times += own.times * (2 ** exists - 1);
     }
@@ -188,7 +206,7 @@ const TOO_CONSTANT =
 const TOO_MUCH_SORTING =
   "What the query sorts by would be made anew at each comparison, and could take long; give it a name, as with BIND(… AS ?key) or in SELECT, and sort by that, or by less.";
 
-/** What is known of a name that stands for either of two values. */
+/** What is known of a variable that may have either of two values. */
 function eitherOf(one: Value, other: Value): Value {
   return {
     length: Math.max(one.length, other.length),
@@ -199,7 +217,8 @@ function eitherOf(one: Value, other: Value): Value {
 }
 
 /**
- * At most, whatever the arguments are: of what is not known better, all of them one after the other.
+ * The most that a value can be. An operation that is not known better counts as all its arguments, one after
+ * the other.
  * @throws Excess
  */
 function valueBy(node: Node, known: Known): Value {
@@ -209,7 +228,7 @@ function valueBy(node: Node, known: Known): Value {
   });
   if (subType === "variable") return known.ofName(String(value));
   if (typeof value === "string") return ofLength(writtenLength(node, known));
-  // Whether a pattern exists is a word; what it binds has been looked at by itself.
+  // EXISTS returns a boolean; expressions inside its pattern are measured separately.
   if (subType === "patternOperation") return ofLength(0);
   const parts = partsOf(node);
   const values = parts.map((part) => valueBy(part, known));
@@ -231,7 +250,7 @@ function valueBy(node: Node, known: Known): Value {
   const isOfJoined = !isShort(node) && values.some((each) => each.isJoined);
   const isJoined = aggregation === "group_concat" || (isOfJoined && most === Infinity);
   const isChosen = CHOOSING.includes(operator ?? aggregation);
-  // Of what is found once, each solution would have a copy.
+  // Each solution would have its own copy of a value that is found once.
   const isCopied =
     isJoined &&
     !isChosen &&
@@ -288,7 +307,7 @@ function tooLongToSeek(isJoined: boolean): string {
   );
 }
 
-/** Whether an aggregate keeps values, each once or one of a group. */
+/** Whether an aggregate keeps values: all distinct ones, or one for each group. */
 function isKept({ aggregation, distinct }: Node): boolean {
   if (aggregation === undefined) return false;
   return distinct === true || !COUNTING.includes(aggregation);

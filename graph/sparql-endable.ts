@@ -1,19 +1,21 @@
-// A query in words in which Fuseki can end it. While Jena builds the plan of a query, it computes operands of joins and of MINUS
-// up to their first solution, and until the plan is there no time limit ends that query; nor any other, for all limits wait for
-// each other in one thread. An operand of UNION is begun only behind the plan, and one that is empty adds nothing to the other.
-// Solutions are passed over for an OFFSET while the plan is built as well, so what has one stands in the operand as a whole.
-// Nor does a limit end a DESCRIBE that has begun to describe what it found.
+// Rewrites a query so that Fuseki can end it. While Jena builds the plan of a query, it already computes
+// operands of joins and of MINUS up to their first solution, and until the plan is complete no time limit
+// ends that query, nor any other, since one thread enforces all limits. An operand of UNION is only started
+// after the plan is built, and an empty second operand adds nothing, so the pattern is put into such a UNION.
+// Solutions are skipped for an OFFSET while the plan is built as well, so a query with OFFSET is put into the
+// operand as a whole. Nor does a limit end a DESCRIBE that has begun to describe what it found.
 type Node = Readonly<Record<string, unknown>>;
 
-/** Where something stands in the text. */
+/** A range of the text. */
 type Span = { start: number; end: number };
 
-/** In a second or some, all of which is in memory at once. */
+/** How much a DESCRIBE may describe: this takes a second or a few, and all of it is in memory at once. */
 export const MOST_DESCRIBED = 10_000;
 
 /**
- * @returns what keeps a query from being sent so: VALUES behind it are joined as well, and behind groups they cannot stand in the
- *   UNION; and who is given all names of what was grouped, for a DESCRIBE or behind an OFFSET, has none
+ * @returns why a query cannot be rewritten. VALUES behind a query are joined with it as well, and cannot be
+ *   put into the UNION if the query groups. For a DESCRIBE or an OFFSET the query becomes a subquery, which
+ *   cannot be SELECT * if it groups.
  */
 export function faultOfForm(query: Node): string | undefined {
   const { subType, values, where } = query;
@@ -35,7 +37,10 @@ export function faultOfForm(query: Node): string | undefined {
   );
 }
 
-/** Why VALUES may not stand behind a query, or a subquery: engines do not agree on whether what it makes is joined with them. */
+/**
+ * Why VALUES may not stand behind a query or a subquery: engines do not agree on whether variables that it
+ * makes by AS are joined with them.
+ */
 export function faultOfValues({ variables = [], values }: Node): string | undefined {
   const given = isNode(values) ? (values["variables"] as readonly Node[]).map(({ value }) => value) : [];
   const made = (variables as readonly Node[]).flatMap(({ variable }) =>
@@ -48,14 +53,15 @@ export function faultOfValues({ variables = [], values }: Node): string | undefi
 }
 
 /**
- * @param text which was read
- * @param query its tree, in which faultOfForm has found nothing, with the places in the text
- * @returns endable: the same query; without VALUES or OFFSET behind it its lines are those of the text, and their columns but on the
- *   line where the pattern begins without a space. excess, for a DESCRIBE that may find more than can be described: a SELECT that finds something if it does
+ * @param text the query
+ * @param query its tree, with positions in the text; faultOfForm has found nothing in it
+ * @returns endable: the rewritten query; without VALUES or OFFSET behind it, it has the same lines as the
+ *   text, and the same columns except on the line where the pattern begins without a space. excess, for a
+ *   DESCRIBE that may find more than can be described: a SELECT that finds something if it does
  */
 export function endable(text: string, query: Node): { endable: string; excess?: string } {
   const where = spanOf(query["where"]);
-  // A pattern of triples alone, or none.
+  // CONSTRUCT WHERE, or no pattern.
   if (!where) return { endable: text };
   const pattern = text.slice(where.start + 1, where.end - 1).replace(/^ /, "");
   const values = spanOf(query["values"]);
@@ -73,10 +79,10 @@ export function endable(text: string, query: Node): { endable: string; excess?: 
     return { endable: asSelect(text, query, where) + late(whole) };
   }
   if (most === undefined) return { endable: `${before}${late(`SELECT ${names} {${joined}}${behind}\n`)}` };
-  // What is found is told apart before it is counted. The text may end with a comment.
+  // Duplicates are removed before counting. The line break is there because the text may end with a comment.
   const found = `SELECT DISTINCT ${names} {SELECT ${names} {${joined}}${behind}\n}`;
   return {
-    // What is random may find more than before.
+    // Limited although `excess` is asked first: a query with RAND may find more the second time.
     endable: `${before}${late(`${found} LIMIT ${most}`)}`,
     excess: asSelect(text, query, where) + late(`${found} LIMIT 1 OFFSET ${most}`),
   };
@@ -84,7 +90,7 @@ export function endable(text: string, query: Node): { endable: string; excess?: 
 
 const late = (pattern: string) => `{{${pattern}} UNION { FILTER(false) }}`;
 
-/** How many solutions a DESCRIBE may have; undefined where it has no more, or is none. */
+/** How many solutions a DESCRIBE may have; undefined if its own LIMIT is no higher, and for other queries. */
 function mostFound(query: Node): number | undefined {
   if (query["subType"] !== "describe") return undefined;
   const names = described(query);
@@ -94,13 +100,13 @@ function mostFound(query: Node): number | undefined {
   return count > 0 && (limitOffset?.limit ?? Infinity) > most ? most : undefined;
 }
 
-/** Whether solutions are passed over. */
+/** Whether the query has an OFFSET. */
 function isPassingOver({ solutionModifiers }: Node): boolean {
   const { limitOffset } = solutionModifiers as { limitOffset?: { offset?: number } };
   return (limitOffset?.offset ?? 0) > 0;
 }
 
-/** The names of a DESCRIBE or SELECT, as a SELECT has them that makes none; other forms have none. */
+/** The variables of a DESCRIBE or SELECT, without the expressions that make them; none for other forms. */
 function described({ variables = [] }: Node): string[] {
   const all = variables as readonly Node[];
   if (all.some(({ type }) => type === "wildcard")) return ["*"];
@@ -108,7 +114,10 @@ function described({ variables = [] }: Node): string[] {
   return [...new Set(named.filter(isVariable).map(({ value }) => `?${String(value)}`))];
 }
 
-/** Where a DESCRIBE or SELECT stands with its names: before it are only the prologue and comments. */
+/**
+ * The range from the keyword of a DESCRIBE or SELECT to its last variable; only the prologue and comments are
+ * before it.
+ */
 function headOf(text: string, query: Node): Span {
   const prologue = spanOf((query["context"] as readonly Node[]).at(-1))?.end ?? 0;
   const [before] = /^(?:\s|#[^\r\n]*)*/.exec(text.slice(prologue))!;
@@ -116,7 +125,7 @@ function headOf(text: string, query: Node): Span {
   return { start: prologue + before.length, end };
 }
 
-/** The beginning of a DESCRIBE or SELECT up to its pattern as that of a SELECT that makes nothing. */
+/** The text of a DESCRIBE or SELECT up to its pattern, as a SELECT without expressions. */
 function asSelect(text: string, query: Node, where: Span): string {
   const { start, end } = headOf(text, query);
   return `${text.slice(0, start)}SELECT ${described(query).join(" ")} ${text.slice(end, where.start)}`;
@@ -136,7 +145,7 @@ function isGrouped({ solutionModifiers, variables }: Node): boolean {
   return group !== undefined || having !== undefined || aggregates([variables, others]);
 }
 
-/** Whether there is an aggregate that is not one of a query within. */
+/** Whether there is an aggregate outside of subqueries. */
 function aggregates(node: unknown): boolean {
   if (!isNode(node)) return false;
   return (
@@ -144,7 +153,7 @@ function aggregates(node: unknown): boolean {
   );
 }
 
-/** The names that a pattern binds, and maybe some more. */
+/** The variables that a pattern binds, and maybe some more. */
 function namesIn(node: unknown, found = new Set<unknown>()): ReadonlySet<unknown> {
   if (!isNode(node)) return found;
   const { type, subType, value, variables } = node;

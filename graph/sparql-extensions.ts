@@ -1,5 +1,6 @@
-// What engines add to SPARQL under names of its own grammar: functions, aggregates and properties that compute. Some of them do
-// more than compute: they wait, load a class, or take as long as their caller likes, and no time limit ends them.
+// The extensions that engines add within the grammar of SPARQL: functions, aggregates and properties that
+// compute. Some of them do more than compute: they wait, load a class, or take as long as their caller likes,
+// and no time limit ends them.
 import { XSD } from "./namespaces.ts";
 import { DURATIONS, NUMBERS } from "./sparql-types.ts";
 
@@ -9,9 +10,9 @@ const GEOSPARQL = "http://www.opengis.net/ont/geosparql#";
 const parts = (of: string, ...names: string[]) => names.map((name) => `${XPATH}${name}-from-${of}`);
 
 /**
- * The functions that a query may call by their IRI: what is known to be quick, whatever it is given. Not among them is what
- * calls others (fn:apply), what matches patterns (fn:matches, fn:replace), and what makes numbers of any length
- * (math:pow; fn:round with its second argument), or durations of any length (their casts).
+ * The functions that a query may call by their IRI, all known to be quick whatever their arguments. Left out
+ * are functions that call others (fn:apply), match patterns (fn:matches, fn:replace), or make numbers of any
+ * length (math:pow; fn:round with its second argument) or durations of any length (their casts).
  */
 const FUNCTIONS: ReadonlySet<string> = new Set([
   ...NUMBERS,
@@ -41,8 +42,8 @@ const FUNCTIONS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * How the names begin by which Jena computes where a triple is asked for, or loads a class. Of what else it computes so,
- * rdfs:member is a word of RDF and only looks.
+ * The beginnings of IRIs for which Jena computes something instead of matching a triple, or loads a class.
+ * rdfs:member is computed too, but is left out: it is a word of RDF and only reads.
  */
 const COMPUTING = [
   "java:",
@@ -54,10 +55,10 @@ const COMPUTING = [
   "http://www.dotnetrdf.org/leviathan#",
 ];
 
-/** What an IRI is relative to where a text does not say: some address of the store. */
+/** The base IRI of a query without BASE: some address of the store. */
 const STORE = "http://store.invalid/engagement/query";
 
-/** The IRIs of a text as its prologue makes them. */
+/** Resolves the IRIs of a query by its prologue. */
 export class Names {
   #base = STORE;
   readonly #prefixes = new Map<string, { iri: string; resolved: string }>();
@@ -67,11 +68,14 @@ export class Names {
   }
 
   declarePrefix(prefix: string, iri: string): void {
-    // By the base of that line; there may be others behind it.
+    // Resolved by the base at that line, since another one may follow.
     this.#prefixes.set(prefix, { iri, resolved: this.#resolved(iri) });
   }
 
-  /** Every IRI that an engine may read here: some make an absolute one shorter by its dots, others leave it. */
+  /**
+   * Every IRI that an engine may read here: some engines remove dot segments from an absolute IRI, others do
+   * not.
+   */
   all(iri: string, prefix: string | undefined): readonly string[] {
     if (prefix === undefined) return [iri, this.#resolved(iri)];
     const { iri: namespace, resolved } = this.#prefixes.get(prefix) ?? { iri: "", resolved: "" };
@@ -87,12 +91,12 @@ export class Names {
   }
 }
 
-/** Whether all readings of a name are one function that may be called with so many arguments. */
+/** Whether all readings of a name are functions that may be called with so many arguments. */
 export function isFunction(readings: readonly string[], given: number): boolean {
   return readings.every((iri) => FUNCTIONS.has(iri) || (iri === `${XPATH}round` && given === 1));
 }
 
-/** What does the same as some that may not be called. */
+/** Replacements for some names that are not allowed. */
 const INSTEAD: ReadonlyMap<string, string> = new Map([
   ...DURATIONS.map(
     (type) =>
@@ -115,18 +119,18 @@ const INSTEAD: ReadonlyMap<string, string> = new Map([
   ),
 ]);
 
-/** What to write instead of a name that may not stand in a query. */
+/** What to write instead of a name that is not allowed in a query. */
 export function insteadOf(readings: readonly string[]): string | undefined {
   return readings.map((iri) => INSTEAD.get(iri)).find((advice) => advice !== undefined);
 }
 
-/** Whether a name, read in any way, is one of the functions whose result is a duration. */
+/** Whether any reading of a name is a function that returns a duration. */
 export function isTimezone(readings: readonly string[]): boolean {
   return readings.some((iri) => iri.startsWith(`${XPATH}timezone-from-`));
 }
 
-/** Whether a name, read in any way, is one by which an engine computes. */
+/** Whether any reading of a name makes an engine compute. */
 export function isComputing(readings: readonly string[]): boolean {
-  // One reading has scheme and host in small letters, and in the rest a capital makes another name.
+  // One reading has its scheme and host in lower case; the rest of an IRI is case-sensitive.
   return readings.some((iri) => COMPUTING.some((start) => iri.startsWith(start)));
 }

@@ -1,5 +1,5 @@
-// What a query from outside may be: a single query (no update), with nothing that makes the store call another host, and
-// nothing that keeps it at work beyond its time limit, as far as a text shows that.
+// What is accepted as a query from outside: a single query (no update) that does not make the store call
+// another host, and does not keep it at work beyond its time limit, as far as its text shows that.
 import { Parser } from "@traqula/parser-sparql-1-2";
 import { AstFactory } from "@traqula/rules-sparql-1-2";
 import { LRUCache } from "lru-cache";
@@ -47,19 +47,22 @@ export interface GuardedQuery {
   text: string;
   /** what to send in its place to an engine that might not end it otherwise (see sparql-endable.ts) */
   endable?: string;
-  /** of a DESCRIBE, to be asked before it: what it finds is too much to describe */
+  /** for a DESCRIBE, to be asked before it: if this finds anything, there is too much to describe */
   excess?: string;
 }
 
 // Engines evaluate a tree by recursion; beyond this depth some of them crash instead of answering.
 const MAX_TREE_DEPTH = 1_000;
 
-/** EXISTS within EXISTS: Fuseki goes through what is inside twice at each level, before it looks at its clock. */
+/**
+ * How deep EXISTS may be nested: at each level Fuseki goes through the inside twice, before it checks its
+ * time limit.
+ */
 const DEEPEST_EXISTS = 8;
 
 // The parser passes `errorHandler` on to its builder, which its types leave out.
 const parserOptions: ConstructorParameters<typeof Parser>[0] & { errorHandler: typeof throwSyntaxError } = {
-  // With the places of what is read.
+  // Keeps the positions of nodes in the text.
   defaultContext: { astFactory: new AstFactory() },
   lexerConfig: {
     positionTracking: "full",
@@ -107,7 +110,7 @@ const accepted = new LRUCache<string, GuardedQuery>({
 
 /**
  * Decides whether a query from outside may be run.
- * @param text may take long, with the square of its length
+ * @param text takes time proportional to the square of its length
  * @throws QueryRefused with the reason, and the position where the text breaks the grammar
  */
 export function guardQuery(text: string): GuardedQuery {
@@ -201,7 +204,7 @@ function walk(root: Node, names: Names): void {
         `EXISTS and NOT EXISTS may stand within each other at most ${DEEPEST_EXISTS} deep.`,
       );
     }
-    // A prefix of which nothing is made does nothing, and many texts begin with more than they need.
+    // An unused prefix does nothing, and many texts begin with more prefixes than they need.
     if (node["type"] === "contextDef" && node["subType"] === "prefix") continue;
     inspectNode(node, names);
     if (node["type"] === "query") refuseCostly(faultOfValues(node));
@@ -211,7 +214,7 @@ function walk(root: Node, names: Names): void {
         stack.push({ node: child as Node, depth: depth + 1, exists });
     }
   }
-  // These are read by recursion, so not before all of the tree is known to be flat enough.
+  // Paths are read by recursion, so only after all of the tree is known to be flat enough.
   for (const path of paths) requireEndingPath(path);
 }
 
@@ -277,7 +280,7 @@ function refuseCostly(fault: string | undefined): void {
   if (fault !== undefined) throw new QueryRefused("too_costly", fault);
 }
 
-/** @param at where the flags are among what is given */
+/** @param at the position of the flags among the arguments */
 function requirePlainPattern(name: string, { args }: Node, at: number): void {
   const given = args as readonly Node[];
   const pattern = textOf(given[1]);
@@ -288,7 +291,7 @@ function requirePlainPattern(name: string, { args }: Node, at: number): void {
       `The pattern and the flags of ${name} must be written out as strings; what other values say is found with CONTAINS, as in CONTAINS(LCASE(?x), LCASE(?y)).`,
     );
   }
-  // x would have the pattern read in another way.
+  // The flag x would change how the pattern is read.
   if (/[^imsq]/.test(flags)) {
     throw new QueryRefused("pattern", `The flags of ${name} may be i, m, s and q.`);
   }

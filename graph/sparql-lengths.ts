@@ -1,27 +1,35 @@
-// How long the values are that a query makes of others, as far as its text shows: each function and operator by itself.
+// Upper bounds on the length of computed values, as far as a query's text shows them: one function or
+// operator at a time.
 import { readPattern } from "./sparql-patterns.ts";
 import type { Node } from "./sparql-survey.ts";
 
-/** What a value of the graph is taken to have; most have less. */
+/** The assumed length of a value from the graph, in characters; most are shorter. */
 export const OF_DATA = 1_000;
-/** Where solutions are kept: of the 20,000 that Fuseki sorts in memory 200 MB, which several queries may take at once. */
+/**
+ * The longest value where solutions are kept: Fuseki sorts 20,000 of them in memory, which then takes 200 MB,
+ * and several queries may do so at once.
+ */
 export const LONGEST_KEPT = 10_000;
 /**
- * What a query may write of its own into each solution, in bytes, where all are kept: a CONSTRUCT that wrote 9,000 letters into each of
- * 242,000 ended a Fuseki of 2 GB. What the graph has is for who writes it to bound.
+ * How many bytes of its own text a query may write into each solution where all solutions are kept: a
+ * CONSTRUCT that wrote 9,000 letters into each of 242,000 solutions brought down a Fuseki with 2 GB. Values
+ * from the graph are not counted: they are limited when they are written.
  */
 export const WRITTEN_KEPT = 1_000;
-/** Letters of Latin-1, of which one takes one byte in Java. */
+/** Latin-1 text, of which Java stores one byte per character. */
 const LATIN = /^[\0-\xff]*$/;
-/** A letter becomes three bytes, and each of them three characters. */
+/**
+ * How many times ENCODE_FOR_URI can lengthen a text: a letter becomes three bytes, and each byte three
+ * characters.
+ */
 const ENCODED = 9;
-/** Of what has a thousand letters in the reckoning, but rarely otherwise. */
+/** The same for a value of OF_DATA characters, which is a generous estimate already. */
 const ENCODED_OF_DATA = 3;
 
-/** A pattern that is a single letter, or a sign with a backslash. */
+/** A pattern that is a single character, escaped with a backslash if it is punctuation. */
 const ONE_LETTER = /^(?:\\(?=\W)|(?![\\^$.|?*+()[\]{}]))([\s\S])$/;
 
-/** What makes something short, whatever it is given. */
+/** Functions, operators and aggregates with a short result, whatever their arguments. */
 const SHORT: readonly unknown[] = [
   ...["=", "!=", "<", ">", "<=", ">=", "in", "notin", "&&", "||", "!"],
   ...["contains", "strstarts", "strends", "regex", "langmatches", "bound", "sameterm"],
@@ -30,10 +38,16 @@ const SHORT: readonly unknown[] = [
   ...["md5", "sha1", "sha256", "sha384", "sha512"],
 ];
 
-/** What comes of replacing single letters, none of which stands in what others were replaced by: each is replaced but once. */
+/**
+ * The result of nested REPLACEs of single letters, none of which occurs in the texts that were put in, so
+ * that each character is replaced at most once.
+ */
 type Replaced = { base: number; growth: number; made: string };
 
-/** What a query is known to have beside the values, and what has been found out of its replacements; whether bytes are counted. */
+/**
+ * What else is known while values are measured: the longest IRI, whether a replacement may refer to its
+ * match, the nested REPLACEs so far, and whether bytes are counted instead of characters.
+ */
 export type Within = {
   longestIri: number;
   mayRefer: boolean;
@@ -43,7 +57,10 @@ export type Within = {
 
 export const sumOf = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0);
 
-/** The longest that comes of a term by itself: its text, its language, or an IRI, which may stand behind a prefix or be relative. */
+/**
+ * The greatest length of a term: of its text, its language tag, or its IRI, which may have a prefix or be
+ * relative.
+ */
 export function writtenLength(
   { subType, value, langOrIri }: Node,
   { longestIri, isInBytes }: Within,
@@ -54,18 +71,18 @@ export function writtenLength(
   return typeof langOrIri === "string" ? Math.max(length, langOrIri.length) : length;
 }
 
-/** How many characters SUBSTR takes at most, where that is written out. */
+/** The most characters that SUBSTR can return, if its length is a literal; Infinity for everything else. */
 export function mostOf({ operator }: Node, parts: readonly Node[]): number {
   const most = operator === "substr" && parts[2]?.["subType"] === "literal" ? Number(parts[2]["value"]) : NaN;
   return Number.isNaN(most) ? Infinity : most;
 }
 
-/** Whether what this makes is short, whatever it is of. */
+/** Whether the result is short, whatever the arguments are. */
 export function isShort({ operator, aggregation }: Node): boolean {
   return SHORT.includes(operator ?? aggregation);
 }
 
-/** How long what is made of values of these lengths is. */
+/** The greatest length of a result, given the lengths of the arguments. */
 export function lengthOf(node: Node, lengths: readonly number[], within: Within): number {
   return Math.min(lengthByArguments(node, lengths, within), lengthByLetters(node, lengths, within));
 }
@@ -74,12 +91,12 @@ function lengthByArguments(node: Node, lengths: readonly number[], { mayRefer, l
   const { operator, aggregation, separator = "" } = node as { separator?: string } & Node;
   const [first = 0, , third = 0] = lengths;
   if (isShort(node)) return 0;
-  // A sum has no more digits before its point than one of what it is of, and one, and no more behind it than one.
+  // A sum has at most one digit more before the point than its operands, and no more behind it.
   if (operator === "+" || operator === "-") return Math.max(...lengths) + 1;
   if (operator === "if" || operator === "coalesce") return Math.max(...lengths);
   if (operator === "replace") {
     const least = leastOf(node["args"] as readonly Node[]);
-    // Between all letters, and in the place of each.
+    // The replacement may come between all letters, and in place of each.
     if (least === 0 || mayRefer) return (first + 1) * (third + 1);
     return first + (first / least) * Math.max(0, third - least);
   }
@@ -103,7 +120,7 @@ function lengthByLetters(node: Node, [first = 0]: readonly number[], { replaced,
   return all.base * (1 + all.growth);
 }
 
-/** How many characters the pattern of a REPLACE takes away each time at least. */
+/** The fewest characters that the pattern of a REPLACE matches. */
 function leastOf(args: readonly Node[]): number {
   const pattern = String(args[1]?.["value"]);
   if (args[3] && String(args[3]["value"]).includes("q")) return pattern.length;

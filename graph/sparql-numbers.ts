@@ -1,37 +1,43 @@
-// How many digits numbers can have. Jena keeps a number as it is written and reads it anew each time that something is done with it, in
-// the square of its digits: of some ten thousand, a comparison takes a millisecond, and a sort of them half a million of those.
+// How many digits numbers can have. Jena keeps a number as text and parses it each time it is used, which
+// takes time proportional to the square of its digits: with ten thousand digits a comparison takes a
+// millisecond, and a sort makes half a million of those.
 import type { Names } from "./sparql-extensions.ts";
 import { isShort, mostOf } from "./sparql-lengths.ts";
 import type { Node } from "./sparql-survey.ts";
 import { FLOATING, isAmong, NUMBERS } from "./sparql-types.ts";
 
 const MOST_WRITTEN = 100;
-/** Some hundred microseconds, each time. */
+/** The most digits of a computed number: parsing it takes a few hundred microseconds each time. */
 const MOST = 4_000;
-/** What is sorted by is read twice for each comparison. */
+/** The most digits of a sort key, which is parsed twice for each comparison. */
 const MOST_SORTED = 300;
-/** Of a number of the graph, and of one of its texts that is read as one. */
+/** The assumed digits of a number from the graph, and of a text from it that is read as a number. */
 const OF_DATA = 30;
-/** What a double has, of which an integer or a decimal is made: 1e308, and 1e-308 with its own digits. */
+/**
+ * The digits of an integer or a decimal that is made from a double: 1e308, and 1e-308 with its own digits.
+ */
 const OF_DOUBLE = 400;
-/** What a division adds behind the point. */
+/** The digits that a division adds after the decimal point. */
 const BEHIND_POINT = 24;
 
-/** Of which comes one of the values that they are given, or something that is no longer. */
+/** Functions that return one of their arguments, or something no longer. */
 const PASSING_ON: readonly unknown[] = [
   ...["if", "coalesce", "min", "max", "sample", "uminus", "uplus", "abs", "ceil", "floor", "round"],
   ...["triple", "subject", "predicate", "object"],
 ];
-/** Of which comes a part of the first, and nothing else. */
+/** Functions that return a part of their first argument, and nothing else. */
 const PART_TAKING: readonly unknown[] = ["str", "substr", "strbefore", "strafter", "lcase", "ucase"];
 
-/** How many digits a value has as a number, and how many it would have if it were read as one; whether it may be a double. */
+/**
+ * How many digits a value has as a number, how many it would have if it were read as one, and whether it may
+ * be a double.
+ */
 export type Digits = { digits: number; cast: number; isDouble: boolean };
 
 export const NO_NUMBER: Digits = { digits: 0, cast: 0, isDouble: false };
 export const NUMBER_OF_DATA: Digits = { digits: OF_DATA, cast: OF_DATA, isDouble: false };
 
-/** What is known of either of two values, at most. */
+/** The maximum over two values. */
 export function eitherNumber(one: Digits, other: Digits): Digits {
   return {
     digits: Math.max(one.digits, other.digits),
@@ -40,14 +46,14 @@ export function eitherNumber(one: Digits, other: Digits): Digits {
   };
 }
 
-/** Why a literal may not be used; undefined for any that is no number. */
+/** Why a number literal may not be used; undefined if it may, and for any other literal. */
 export function faultOfNumber({ value, langOrIri }: Node, names: Names): string | undefined {
   return isAmong(NUMBERS, langOrIri, names) && String(value).length > MOST_WRITTEN
     ? `A number may be written with at most ${MOST_WRITTEN} digits.`
     : undefined;
 }
 
-/** A term that is written out, as a number. */
+/** The digits of a term that is written out. */
 export function numberOfTerm({ subType, value, langOrIri }: Node, names: Names): Digits {
   if (subType !== "literal") return NO_NUMBER;
   const { length } = String(value);
@@ -59,9 +65,9 @@ export function numberOfTerm({ subType, value, langOrIri }: Node, names: Names):
 }
 
 /**
- * The result of an operation as a number, with as many digits as it may have at most; 0 where it is none.
- * @param parts what it is given, and `of` what is known of them
- * @param length how many characters it may have
+ * The most digits that the result of an operation may have; 0 if it is not a number.
+ * @param parts the arguments, and `of` what is known of them
+ * @param length how many characters the result may have
  */
 export function numberOf(
   node: Node,
@@ -99,7 +105,7 @@ export function faultOfDigits(digits: number): string | undefined {
     : undefined;
 }
 
-/** Why numbers of so many digits are not sorted by. */
+/** Why numbers of so many digits may not be sort keys. */
 export function faultOfSorted(digits: number): string | undefined {
   return digits > MOST_SORTED
     ? `What the query sorts by could be numbers of more than ${MOST_SORTED} digits, as far as its text shows; make them of shorter texts, ` +

@@ -1,25 +1,28 @@
-// Whether a property path comes to an end. Fuseki follows a sequence from pattern to pattern and looks at its clock between them, but
-// what stands under |, ?, * or + it follows in a single step, as a list in which whatever is found twice stands twice: no time limit
-// ends that, and the list is kept in memory.
+// Whether an engine comes to the end of a property path. Fuseki follows a sequence pattern by pattern and
+// checks its time limit between them, but it follows everything under |, ?, * or + in a single step,
+// collecting results with duplicates in a list in memory: no time limit ends that.
 
-/** What a node of the graph is taken to have of a property; only the way back may lead to everything of a kind. */
+/**
+ * The assumed number of values that a node has for a property; only a property followed backwards may lead to
+ * everything of a kind.
+ */
 const VALUES_OF_A_NODE = 10;
-/** What a node is taken to lead to over any number of steps. */
+/** The assumed number of nodes that a node leads to over any number of steps. */
 const REACHED_FROM_A_NODE = 500;
-/** Properties in one path: engines read it by recursion. */
+/** The most properties in one path, which engines read by recursion. */
 const MOST_PROPERTIES = 500;
-/** Walks from one node, if none of them went back. */
+/** The most walks from one node, if every step were forward. */
 const MOST_WALKS = 200_000;
 
 type Node = Readonly<Record<string, unknown>>;
 type Direction = "forth" | "back";
 /**
- * A walk that a path allows. What goes forth and then back leads from anything to everything that has the same value: such a turn
- * multiplies by what is in the graph.
+ * A walk that a path allows. A turn, forth and then back, leads from a node to every node with the same
+ * value, so each turn multiplies by the size of the graph.
  */
 type Walk = { first: Direction; last: Direction; turns: number };
 type Reach = {
-  /** of each pair of ends the walk with most turns */
+  /** for each pair of ends, the walk with most turns */
   walks: readonly Walk[];
   /** how many walks there are from a node, without the turns */
   number: number;
@@ -38,7 +41,7 @@ export class Endless extends Error {
 
 /**
  * @param path as the parser makes it, of no more than some thousand levels
- * @throws Endless with the part that could keep an engine without end
+ * @throws Endless with the part that an engine might never finish
  */
 export function requireEnding(path: object): void {
   let properties = 0;
@@ -53,7 +56,7 @@ export function requireEnding(path: object): void {
 
 function requireEachEnding(path: object): void {
   const { subType, items = [] } = path as Node;
-  // These are joined like patterns that were written one by one.
+  // Sequences and inverses are joined like separate patterns.
   if (subType === "/" || subType === "^") for (const item of items as object[]) requireEachEnding(item);
   else if (subType === "|" || subType === "?") requireFewWalks(path, reachOf(path as Node));
   else if (isRepetition(subType)) reachOf(path as Node);
@@ -90,7 +93,7 @@ function link(direction: Direction): Reach {
   return { walks, number: VALUES_OF_A_NODE, isRepeated: false };
 }
 
-/** Every node is looked at once, from each that leads to it. */
+/** The reach of * or +: every node is visited once, from each node that leads to it. */
 function repeated(path: object, { walks, number, isRepeated }: Reach): Reach {
   if (isRepeated)
     throw new Endless(
@@ -106,7 +109,7 @@ function repeated(path: object, { walks, number, isRepeated }: Reach): Reach {
     throw new Endless(path, "it repeats too long a sequence, or too many alternatives");
   const isMixed = walks.length > 1 || walks[0]!.first !== walks[0]!.last;
   return {
-    // In both directions all of the graph can be reached.
+    // With steps in both directions, all of the graph can be reached.
     walks: isMixed ? [{ first: "forth", last: "back", turns: 1 }] : walks,
     number: REACHED_FROM_A_NODE,
     isRepeated: true,
@@ -121,7 +124,7 @@ function either(one: Reach, other: Reach): Reach {
   };
 }
 
-/** What may be left out makes no walk wider by being left out. */
+/** The reach of a sequence. Leaving out an optional part never makes a walk wider. */
 function oneBehindTheOther(one: Reach, other: Reach): Reach {
   const joined = one.walks.flatMap((walk) => other.walks.map((next) => join(walk, next)));
   return {

@@ -1,20 +1,26 @@
-// How large the plan of a query becomes. While Jena makes it, no time limit ends that query, nor any other (see sparql-endable.ts): it
-// copies a pattern for each alternative of a filter behind it, tries each filter at each place of its pattern, doubles what EXISTS
-// has in it, and orders what is joined by looking at each part beside each other.
+// The size of a query's plan. While Jena builds it, no time limit ends that query, nor any other (see
+// sparql-endable.ts). Jena copies a pattern for each alternative of a filter on it, tries each filter at each
+// place of its pattern, doubles the contents of EXISTS, and orders joined parts by comparing each with each
+// other.
 import { isNode } from "./sparql-survey.ts";
 import type { Node } from "./sparql-survey.ts";
 
-/** Of what is joined: TDB2 orders so many in a fifth of a second. */
+/** The most joined parts: TDB2 orders this many in a fifth of a second. */
 const MOST_JOINED = 1_000;
-/** Of triples, patterns and operations, with all copies: a second or less. */
+/** The most triples, patterns and operations, counting all copies: planning takes a second or less. */
 const MOST_PARTS = 100_000;
-/** More than can be told apart, and still a number: without a bound, nothing times infinity would be no number, and less than any. */
+/**
+ * A bound for `places`, so that they never become Infinity: 0 times Infinity is NaN, which exceeds no limit.
+ */
 const INNUMERABLE = 1e15;
-/** Of an IN with as many values Jena makes no alternatives. */
+/** An IN with this many values is not expanded into alternatives. */
 const LONG_LIST = 250;
-/** How much less than an operation something is that it is given. */
+/** How many arguments count as much as one operation. */
 const OF_AN_OPERATION = 4;
-/** How many triples take as long to order: 1,000 GRAPH took 5 s, 1,000 VALUES 9, and 2,500 were never ready. */
+/**
+ * How many triples take as long to order as one GRAPH or one VALUES: 1,000 GRAPH took 5 s, 1,000 VALUES 9 s,
+ * and 2,500 never finished.
+ */
 const OF_GRAPH = 4;
 const OF_VALUES = 10;
 const LIKE_TRIPLES: Readonly<Record<string, number>> = { graph: OF_GRAPH, values: OF_VALUES };
@@ -80,7 +86,7 @@ function filtered({ parts, places }: Plan, filters: readonly Node[]): Plan {
     const equal = alternatives.reduce((sum, each) => sum + equalitiesOf(each), 0);
     const others = equal > 0 ? alternatives.filter((each) => equalitiesOf(each) === 0) : alternatives;
     copies *= Math.max(1, equal + (equal > 0 && others.length > 0 ? 1 : 0));
-    // What makes a copy filters nothing in it.
+    // An equality that makes a copy is no filter in that copy.
     if (others.length > 0) tried += 1;
     tried += alternatives.reduce(
       (sum, each) => sum + partsOf(others.includes(each) ? each : computedIn(each)),
@@ -100,7 +106,7 @@ function partedBy(operator: string, expression: Node): readonly Node[] {
   return parts;
 }
 
-/** For how many things a name can stand by an alternative, of which each has a copy. */
+/** How many values an alternative gives a variable; there is a copy for each of them. */
 function equalitiesOf({ operator, args }: Node): number {
   if (operator === "=" || operator === "sameterm") return 1;
   const values = operator === "in" ? (args as readonly Node[]).length - 1 : 0;
@@ -109,7 +115,7 @@ function equalitiesOf({ operator, args }: Node): number {
 
 const computedIn = ({ args }: Node) => (args as readonly Node[]).filter(({ type }) => type !== "term");
 
-/** Operations, and what EXISTS has in it. */
+/** The operations in an expression, and the contents of EXISTS. */
 function partsOf(node: unknown): number {
   let parts = 0;
   const stack = [node];
@@ -117,7 +123,7 @@ function partsOf(node: unknown): number {
     const each = stack.pop();
     if (!isNode(each)) continue;
     const { type, subType, operator, args } = each;
-    // Each value is one more filter.
+    // Each value of a NOT IN becomes a filter.
     if (operator === "notin") parts += (args as readonly Node[]).length;
     if (type === "term") parts += 1 / OF_AN_OPERATION;
     if (subType === "literal") continue;
@@ -130,26 +136,26 @@ function partsOf(node: unknown): number {
   return parts;
 }
 
-/** What is joined in a group as if the groups in it were none. */
+/** How many parts are joined in a group, with the parts of nested groups. */
 function joinedIn({ patterns }: Node): number {
   return (patterns as readonly Node[]).reduce((sum, each) => {
     if (each["subType"] === "bgp") return sum + triplesOf(each);
     const { [String(each["subType"])]: alike = 1 } = LIKE_TRIPLES;
     if (each["subType"] === "group") return sum + joinedIn(each);
-    // One that selects everything is no query to Jena, but a part of the group.
+    // Jena treats a subquery that selects everything as a part of the group.
     if (each["type"] === "query") return sum + Math.max(alike, joinedIn(each["where"] as Node));
     return sum + (each["subType"] === "graph" ? Math.max(alike, joinedIn(each)) : alike);
   }, 0);
 }
 
-/** Those that are written, and those of which lists and paths are made. */
+/** The triples that are written out, and those that lists and paths expand to. */
 function triplesOf(bgp: Node): number {
   let triples = 0;
   const stack = [bgp];
   for (let node = stack.pop(); node; node = stack.pop()) {
     const { type, predicate, annotations = [] } = node;
     if (type === "triple" && (predicate as Node)["type"] !== "path") triples += 1;
-    // Each of them says of a name that it reifies the triple.
+    // Each annotation adds a triple, which says that a name reifies this one.
     triples += (annotations as readonly Node[]).length;
     if (type === "path")
       triples += (node["items"] as readonly Node[]).filter((item) => item["type"] !== "path").length;

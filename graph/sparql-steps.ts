@@ -1,60 +1,67 @@
-// What an engine takes to look through a value, which is a single step to it that no time limit ends.
+// The cost of searching a value: to an engine that is a single step, which no time limit ends.
 import { OF_DATA, sumOf } from "./sparql-lengths.ts";
 import { readPattern } from "./sparql-patterns.ts";
 import { isMatching } from "./sparql-survey.ts";
 import type { Node } from "./sparql-survey.ts";
 import { quoted } from "./sparql-wording.ts";
 
-/** How much longer the longest may be; what takes steps with each is not to take hours with that one. */
+/**
+ * How many times longer than OF_DATA the longest value may be: an operation must not take hours on that one.
+ */
 export const SLACK = 10;
 /**
- * Calls in one another, of a stack of 16 MB (graph/fuseki/start.sh): with 9,400 characters 20 calls for each were possible, and 24 too many.
+ * How deep calls may be nested on a stack of 16 MB (graph/fuseki/start.sh): with 9,400 characters, 20 calls
+ * for each were possible, and 24 too many.
  */
 const DEEPEST = 100_000;
-/** What takes as many steps as its first argument is long, times its second: engines compare by the letter. */
+/**
+ * Functions that take as many steps as the lengths of their two arguments multiplied: engines compare letter
+ * by letter.
+ */
 const BY_EACH: readonly unknown[] = ["contains", "strbefore", "strafter"];
 
 /**
- * What may fail for its value: Jena raises an error each time, which takes as long as some hundred thousand letters. A sort of
- * 20,000 casts that fail took 12 s of a processor.
+ * Functions that fail on some values: Jena throws an exception each time, which takes as long as reading some
+ * hundred thousand letters. A sort by 20,000 casts that fail took 12 s of CPU time.
  */
 const FAILING: readonly unknown[] = ["iri", "uri"];
 const OF_FAILURE = 2_000_000;
 
-/** How many steps an engine takes with values of these lengths. */
+/** How many steps an engine takes for an operation on values of these lengths. */
 export function stepsOf(
   { operator, subType }: Node,
   parts: readonly Node[],
   lengths: readonly number[],
 ): number {
   const [first = 0, second = 0] = lengths;
-  // A number is read digit by digit, with a multiplication each time; those that may be called are casts to numbers and the like.
+  // The functions that may be called are casts to numbers and the like. A number is read digit by digit, with
+  // a multiplication each time.
   if (subType === "functionCall") {
     const all = sumOf(lengths);
     return OF_FAILURE + (all > OF_DATA * SLACK ? all * all : all);
   }
   if (operator === "strdt") return OF_FAILURE + first * first;
   if (FAILING.includes(operator)) return OF_FAILURE;
-  // What is written out is as long as it is.
+  // The length of a literal is exact.
   if (BY_EACH.includes(operator))
     return first * (parts[1]?.["subType"] === "literal" ? second / SLACK : second);
   if (!isMatching(operator)) return 0;
   const flags = parts[operator === "regex" ? 2 : 3]?.["value"];
   const read = readPattern(String(parts[1]?.["value"]), String(flags).includes("m"));
-  // What is no pattern is looked for as it is.
+  // A text that is not a pattern (flag q) is searched for as it is.
   const { open, ways } = "fault" in read ? { open: 2, ways: 1 } : read;
   let steps = ways;
   for (let places = 1; places <= open; places++) steps *= first / places;
   return steps;
 }
 
-/** Why a pattern is not matched with a value as long as this, for which Java would need more of a stack than it has. */
+/** Why a pattern may not be matched with a value of this length: Java would need more stack than it has. */
 export function faultOfDepth(node: Node, parts: readonly Node[], length: number): string | undefined {
   if (!isMatching(node["operator"])) return undefined;
   const read = readPattern(String(parts[1]?.["value"]));
   if ("fault" in read) return undefined;
   const { depth, depthOfEach } = read;
-  // A value of the graph may be longer than most.
+  // Some values of the graph are longer than OF_DATA.
   const longest = Math.max(length, OF_DATA * SLACK);
   if (depth + (depthOfEach > 0 ? longest * depthOfEach : 0) <= DEEPEST) return undefined;
   const text = longest === Infinity ? "any length" : `${longest.toLocaleString("en")} characters`;
@@ -64,7 +71,7 @@ export function faultOfDepth(node: Node, parts: readonly Node[], length: number)
   );
 }
 
-/** What a refusal calls an operation. */
+/** The name of an operation in an error message. */
 export function nameOf({ operator, aggregation }: Node, parts: readonly Node[]): string {
   if (isMatching(operator)) {
     return `${operator.toUpperCase()} with the pattern ${JSON.stringify(quoted(String(parts[1]?.["value"])))}`;
@@ -73,7 +80,7 @@ export function nameOf({ operator, aggregation }: Node, parts: readonly Node[]):
   return typeof name === "string" ? name.toUpperCase() : "A function";
 }
 
-/** How to ask for something that takes fewer steps. */
+/** Advice for a query that takes fewer steps. */
 export function helpOf(operator: unknown): string {
   return isMatching(operator)
     ? "begin the pattern with ^, use fewer of *, + and {n,} or of the alternatives between them, or look for its words one by one with CONTAINS"

@@ -1,32 +1,39 @@
-// What in the tree of a query says how much an engine makes for it, and keeps: found in one walk, for all that is reckoned with it.
+// Everything in a query's tree that shows how much an engine computes for it, and keeps: collected in one
+// walk for all cost estimates.
 
 export type Node = Readonly<Record<string, unknown>>;
 
-/** A name, and one of the values that it is given: by BIND, SELECT, GROUP BY or VALUES. */
+/** A variable, and one of the expressions that it is bound to: by BIND, SELECT, GROUP BY or VALUES. */
 type Binding = { name: string; expression: Node };
 
 export type Survey = {
   bindings: readonly Binding[];
-  /** the expressions that are in no other, and within how many EXISTS they stand */
+  /** the outermost expressions, and how many EXISTS each is in */
   expressions: readonly { expression: Node; exists: number }[];
-  /** what solutions are grouped by without a name */
+  /** expressions without a name that solutions are grouped by */
   groupings: readonly Node[];
-  /** what solutions are sorted by */
+  /** expressions that solutions are sorted by */
   orders: readonly Node[];
-  /** by name, the predicates of the triples that it is the object of; of no use where it stands anywhere else in a triple */
+  /**
+   * by variable, the predicates of the triples that it is the object of; undefined if it is also elsewhere in
+   * a triple
+   */
   predicates: ReadonlyMap<string, readonly Node[] | undefined>;
-  /** what an engine may look up in its table of all terms, which may keep it as one that is not there */
+  /** terms that an engine may look up in its table of all terms, and may remember as missing */
   sought: readonly Node[];
   longestIri: number;
-  /** whether what stands for a match may have all of it in it, as $0 */
+  /** whether a replacement may contain the whole match, as $0 */
   mayRefer: boolean;
-  /** whether an engine keeps solutions, of which there can be any number, and does not pass each on as it finds it */
+  /** whether an engine keeps any number of solutions, instead of passing each on as it finds it */
   isKeeping: boolean;
-  /** whether what a subquery finds once can be in many solutions, as it is joined with others */
+  /** whether a subquery is joined with other patterns, so that one result of it can be in many solutions */
   isSpread: boolean;
 };
 
-/** What an engine does with one solution after the other. To join others it may have to keep those of one side. */
+/**
+ * Patterns that an engine applies to one solution after the other. To join other patterns, it may have to
+ * keep the solutions of one side.
+ */
 const PASSING: readonly unknown[] = ["bgp", "bind", "filter"];
 
 export function survey(root: Node): Survey {
@@ -39,13 +46,13 @@ export function survey(root: Node): Survey {
   const equated: (readonly Node[])[] = [];
   // One BASE may be relative to another.
   let [longestIri, bases] = [0, 0];
-  // Of what stands in the graph it is taken not to be there, or rarely.
+  // Values of the graph are assumed to have no $, or rarely.
   let mayRefer = false;
-  // What CONSTRUCT makes is a graph before it is an answer.
+  // The result of CONSTRUCT is built as a graph before it is sent.
   let isKeeping = root["subType"] !== "select" && root["subType"] !== "ask";
   let isSpread = false;
   const patterns = new Set<Node | undefined>();
-  /** what is joined with nothing */
+  /** patterns that are joined with nothing */
   const whole = new Set<unknown>();
   const stack: { node: Node; isPart: boolean; exists: number }[] = [{ node: root, isPart: false, exists: 0 }];
   for (let entry = stack.pop(); entry; entry = stack.pop()) {
@@ -73,7 +80,8 @@ export function survey(root: Node): Survey {
     if (type === "query") whole.add(node["where"]);
     const joined = (subType === "group" && node["patterns"]) as readonly Node[] | undefined | false;
     const mains = (joined || []).filter((each) => each["subType"] !== "bind" && each["subType"] !== "filter");
-    // Fuseki looks up all that a solution has before it goes on with it in the graph, and remembers what is not there.
+    // Before Fuseki continues with a solution in the graph, it looks up all its values, and remembers which
+    // are missing.
     const bound = (joined || []).findIndex((each) => each["subType"] === "bind");
     const last = (joined || []).indexOf(mains.at(-1)!);
     isKeeping ||= bound >= 0 && bound < last;
@@ -85,7 +93,7 @@ export function survey(root: Node): Survey {
 
     const isPartToo = isExpression || (isPart && Array.isArray(node));
     for (const [key, child] of Object.entries(node)) {
-      // What CONSTRUCT makes stands in no graph.
+      // The template of CONSTRUCT is not looked up in the graph.
       if (isNode(child) && key !== "template")
         stack.push({
           node: child,
@@ -94,7 +102,8 @@ export function survey(root: Node): Survey {
         });
     }
   }
-  // An engine may look for what a name is to be the same as, instead of comparing it with each value of the name.
+  // For an equality, an engine may look up the other side, instead of comparing it with each value of the
+  // variable.
   for (const [name, ...others] of equated)
     for (const [one, other] of others.flatMap(
       (each) =>
@@ -105,7 +114,7 @@ export function survey(root: Node): Survey {
     ))
       if (one["subType"] === "variable" && predicates.has(String(one["value"]))) sought.push(other);
   return {
-    // The last were found first; most names are made of those before them.
+    // The last bindings were found first; most are made from earlier ones.
     bindings: bindings.toReversed(),
     ...{ expressions, groupings, orders, predicates, sought },
     longestIri: bases + longestIri,
@@ -119,11 +128,11 @@ function valuesOf({ values }: Node): Binding[] {
   );
 }
 
-/** The terms of a part of a query that say what is looked for: in triples, paths, GRAPH, FROM and DESCRIBE. */
+/** The terms that a part of a query looks up: in triples, paths, GRAPH, FROM and DESCRIBE. */
 function termsIn(part: Node): readonly Node[] {
   const { type, subType, subject, predicate, object, items, name, value, variables } = part;
   const terms = () => {
-    // As long as all of it together where it is a term itself.
+    // A triple term counts as one term, as long as its parts together.
     if (type === "triple") return [subject, predicate, object];
     if (type === "path") return items;
     if (subType === "graph") return name;
@@ -150,7 +159,7 @@ export function isNode(value: unknown): value is Node {
   return typeof value === "object" && value !== null;
 }
 
-/** Whether an engine may put one of what it is given in the place of another. */
+/** Whether an engine may substitute one operand for another. */
 const isEquating = (operator: unknown) => operator === "=" || operator === "sameterm" || operator === "in";
 
 export const isMatching = (operator: unknown): operator is string =>

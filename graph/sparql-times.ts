@@ -1,5 +1,6 @@
-// What dates and durations cost. Engines written in Java add a duration to a date month by month, and compare two of them by adding
-// each to four dates: with some thousand million days that is minutes in a single step, which no time limit ends.
+// The cost of dates and durations. Engines written in Java add a duration to a date month by month, and
+// compare two durations by adding each to four dates: with some thousand million days that takes minutes, in
+// a single step that no time limit ends.
 import { RECORD_KINDS, RECORDS } from "../records/index.ts";
 import { fieldsOf } from "../records/record.ts";
 import { XSD } from "./namespaces.ts";
@@ -11,22 +12,28 @@ import { DATES, DURATIONS, isAmong } from "./sparql-types.ts";
 
 const STRING = [`${XSD}string`];
 
-/** Of years, days and whatever else is counted. */
+/** The most digits of a count of years, days and so on. */
 const MOST_DIGITS = 4;
 const isLong = (text: string) => new RegExp(`\\d{${MOST_DIGITS + 1}}`).test(text);
-/** The days of so many years. The graph has no longer dates either: the tables take years of four digits, and the lists have no dates. */
+/**
+ * The days in so many years. The graph has no later dates either: the tables take years of four digits, and
+ * the lists have no dates.
+ */
 const DAYS = 4e6;
-/** How many days each of what a duration counts has at most; M is also a minute. */
+/** The most days in each unit of a duration; M may also mean minutes. */
 const DAYS_OF: Readonly<Record<string, number>> = { Y: 366, M: 31, D: 1, H: 1 / 24, S: 1 / 86_400 };
-/** Between the farthest dates that Java can subtract. */
+/** The days between the farthest dates that Java can subtract. */
 const FARTHEST = 1e11;
-/** A day took Java 1.6 to 2.3 ns, alone on its machine, where a step is about one; a machine that is busy is to be several times slower. */
+/**
+ * The steps for each day. Java took 1.6 to 2.3 ns on an idle machine, where a step takes about 1 ns; a busy
+ * machine may be several times slower.
+ */
 const STEPS_OF_A_DAY = 20;
-/** Two durations are compared from so many dates on. */
+/** Two durations are compared by adding each to this many dates. */
 const COMPARED_FROM = 4;
 
 const COMPARING: readonly unknown[] = ["=", "!=", "<", ">", "<=", ">=", "in", "notin"];
-/** What comes of these is one of what they are given, or has it in it. */
+/** Functions whose result is one of their arguments, or contains it. */
 const PASSING_ON: readonly unknown[] = [
   "if",
   "coalesce",
@@ -36,39 +43,45 @@ const PASSING_ON: readonly unknown[] = [
   "object",
   "uminus",
 ];
-/** What is a text or a beginning of one: as a date it has no more digits in its year than the whole has. */
+/**
+ * Functions that return a text or the beginning of one: read as a date, it has no more digits in its year
+ * than the whole text.
+ */
 const BEGINNING: readonly unknown[] = ["str", "strbefore", "strlang", "strlangdir", "strdt"];
 
 /**
- * How many days a value counts at most if it is a date, if it is a duration (0: it is none), and if a date is made of it by a cast;
- * and 1 if it may be a duration that counts months or years.
+ * The most days that a value counts as a date, as a duration (0: it is not one), and as a date that it is
+ * cast to; and 1 if it may be a duration that counts months or years.
  */
 type Span = { date: number; duration: number; cast: number; months: number };
 
 const NEITHER: Span = { date: 0, duration: 0, cast: FARTHEST, months: 0 };
 const DATE: Span = { ...NEITHER, date: DAYS, cast: DAYS };
-/** For some seven hundred years. */
+/** True for the next seven hundred years. */
 const NOW: Span = { ...DATE, date: DAYS / 4 };
-/** TIMEZONE has fourteen hours at most. */
+/** TIMEZONE returns fourteen hours at most. */
 const ZONE: Span = { ...NEITHER, duration: 1 };
 
-/** Properties of records by the last part of their IRI, of which the first is a setting: whether their values are dates. */
+/**
+ * Whether the values of a record's property are dates, by the last part of its IRI; the namespace is a
+ * setting.
+ */
 const PROPERTIES: ReadonlyMap<string, boolean> = new Map(
   RECORD_KINDS.flatMap((kind) => fieldsOf(RECORDS[kind])).flatMap(({ type, graph }) =>
     typeof graph === "string" ? [[lastOf(graph), type === "date" || type === "timestamp"] as const] : [],
   ),
 );
 
-/** Why a literal of a date or a duration may not be used; undefined for any other. */
+/** Why a date or duration literal may not be used; undefined if it may, and for any other literal. */
 export function faultOfTime({ value, langOrIri }: Node, names: Names): string | undefined {
   if (!isAmong([...DURATIONS, ...DATES], langOrIri, names)) return undefined;
-  // A fraction of a second may have more.
+  // A fraction of a second may have more digits.
   return isLong(String(value).replaceAll(/\.\d+/g, ""))
     ? `In dates and durations a number has at most ${MOST_DIGITS} digits.`
     : undefined;
 }
 
-/** Why a text may not be given this type. */
+/** Why STRDT may not be used with this type. */
 export function faultOfType(type: unknown, names: Names): string | undefined {
   if ((type as Node | undefined)?.["subType"] !== "namedNode")
     return "The type of STRDT must be written out.";
@@ -77,19 +90,20 @@ export function faultOfType(type: unknown, names: Names): string | undefined {
     : undefined;
 }
 
-/** What a query does with dates and durations. */
+/** The dates and durations of a query, and the cost of its operations on them. */
 export class Times {
   readonly #names: Names;
   readonly #ofNames = new Map<string, Span>();
   #spans = new Map<Node, Span>();
 
-  /** @param found in the tree of a query whose literals and types are without a fault */
+  /** @param found the survey of a query whose literals and types have passed */
   constructor({ bindings, predicates }: Survey, names: Names) {
     this.#names = names;
     const bound = new Set(bindings.map(({ name }) => name));
     for (const [name, of] of predicates) this.#ofNames.set(name, ofData(of, names));
     for (const name of bound) if (!predicates.has(name)) this.#ofNames.set(name, { ...NEITHER, cast: 0 });
-    // As often as there are bindings: what grows after that is a name with several values, none of which sees the others.
+    // At most one round for each binding: what still grows after that is a variable with several independent
+    // values.
     for (let round = 0, hasGrown = true; hasGrown && round <= bindings.length; round++) {
       hasGrown = false;
       for (const { name, expression } of bindings) {
@@ -103,10 +117,11 @@ export class Times {
     }
   }
 
-  /** Why an operation may not be used with what it is given. */
+  /** Why an operation may not be used with these arguments. */
   faultOf({ operator, aggregation }: Node, parts: readonly Node[]): string | undefined {
     const durations = parts.map((part) => this.#spanOf(part)).filter(({ duration }) => duration > 0);
-    // A month less an hour is a fault of Java that has no message: in CSV and TSV Fuseki ends there as if there were no more rows.
+    // To subtract an hour from a month is an error in Java, without a message: in CSV and TSV, Fuseki then
+    // ends the answer as if there were no more rows.
     if (isSum(aggregation) || ((operator === "+" || operator === "-") && durations.length > 1))
       return durations.some(({ months }) => months > 0)
         ? "Durations that count months or years are not added to others here or taken from them; add one after the other to a date."
@@ -175,7 +190,7 @@ export class Times {
   #spanOfGroup(aggregation: unknown, parts: readonly Node[]): Span {
     if (aggregation === "count" || aggregation === "group_concat") return NEITHER;
     const span = either(parts.map((part) => this.#spanOf(part)));
-    // Nobody knows how many there are in a group.
+    // The size of a group is not known.
     return isSum(aggregation) && span.duration > 0 ? { ...span, duration: Infinity } : span;
   }
 
@@ -195,20 +210,23 @@ export class Times {
     const date = Math.max(both(first.date, second.duration), both(first.duration, second.date));
     const between = operator === "-" ? both(first.date, second.date) : 0;
     const duration = Math.max(both(first.duration, second.duration), between);
-    // No date is made of a number by a cast.
+    // If this is not a date, it is a number, which cannot be cast to a date.
     return { date, duration, cast: date || FARTHEST, months: 0 };
   }
 }
 
-/** What a name can be that only triples give a value. The graph holds no durations. */
+/** The values of a variable that only triples bind. The graph holds no durations. */
 function ofData(predicates: readonly Node[] | undefined, names: Names): Span {
   const areDates = predicates?.map((predicate) => givesDates(predicate, names)) ?? [undefined];
   if (areDates.every((isDate) => isDate === true)) return DATE;
-  // Its texts are whatever somebody has written.
+  // The graph's texts can be anything, also dates of any length.
   return areDates.every((isDate) => isDate === false) ? NEITHER : { ...NEITHER, date: DAYS };
 }
 
-/** Whether all that a predicate or path leads to are dates (true), none (false), or nobody knows. */
+/**
+ * Whether everything that a predicate or path leads to is a date (true), nothing is (false), or that is not
+ * known (undefined).
+ */
 function givesDates({ type, subType, value, prefix, items }: Node, names: Names): boolean | undefined {
   const of = (each: Node) => givesDates(each, names);
   if (type === "path" && subType === "/") return of((items as readonly Node[]).at(-1)!);
@@ -234,11 +252,11 @@ function either(spans: readonly Span[]): Span {
   return { date: most("date"), duration: most("duration"), cast: most("cast"), months: most("months") };
 }
 
-/** What a duration counts, as it is written. */
+/** The days of a duration literal. */
 function durationOf(text: string): Span {
   const parts = [...text.matchAll(/(\d+)[.\d]*([YMDHS])/g)];
   const duration = parts.reduce((days, [, count, unit]) => days + Number(count) * DAYS_OF[unit!]!, 1);
-  // Behind the T an M is minutes.
+  // After the T, M means minutes.
   return { ...NEITHER, duration, months: /^[^T]*[YM]/.test(text) ? 1 : 0 };
 }
 

@@ -1,5 +1,6 @@
-// The types of XML Schema and RDF, which are those that a literal of a query may have. Jena makes an object of each type that it meets
-// and forgets none, so that a query with three thousand names of its own leaves all of them behind.
+// The datatypes of XML Schema and RDF, the only ones that a literal in a query may have. Jena creates an
+// object for every datatype that it meets and never frees it, so a query with three thousand made-up
+// datatypes would leave all of them in memory.
 import { RDF, XSD } from "./namespaces.ts";
 import type { Names } from "./sparql-extensions.ts";
 import { quoted, written } from "./sparql-wording.ts";
@@ -30,13 +31,16 @@ const TYPES: ReadonlySet<string> = new Set([
   ...["langString", "dirLangString", "HTML", "XMLLiteral", "JSON"].map((name) => RDF + name),
 ]);
 
-/** Whether a term, read in any way, names one of these types. */
+/** Whether any reading of a term's IRI is one of these types. */
 export function isAmong(types: readonly string[], term: unknown, names: Names): boolean {
   const { subType, value, prefix } = (term ?? {}) as { subType?: string; value?: string; prefix?: string };
   return subType === "namedNode" && names.all(String(value), prefix).some((iri) => types.includes(iri));
 }
 
-/** Why nothing may have this type; undefined also for a language, and for what is no name at all. */
+/**
+ * Why a literal may not have this type; undefined if it may, and for a language tag or anything else that is
+ * not an IRI.
+ */
 export function faultOfUnknown(type: unknown, names: Names): string | undefined {
   const { subType, ...named } = (type ?? {}) as { subType?: string } & Named;
   if (subType !== "namedNode" || names.all(named.value, named.prefix).every((iri) => TYPES.has(iri)))

@@ -1,4 +1,4 @@
-// How parts of a query are written in a message to whoever sent it.
+// How parts of a query are written in a message to its sender.
 import { RDF } from "./namespaces.ts";
 
 type Node = Readonly<Record<string, unknown>>;
@@ -9,7 +9,10 @@ const LONGEST_QUOTED = 100;
 export const quoted = (text: string) =>
   text.length > LONGEST_QUOTED ? `${text.slice(0, LONGEST_QUOTED)}…` : text;
 
-/** Jena keeps each solution with such a text, and all that is in it, until the query ends: no bound of a text is small enough for that. */
+/**
+ * For BNODE with a text, Jena keeps each solution and the text until the query ends: no limit on the text
+ * would be small enough.
+ */
 export const NO_NAMED_BLANKS =
   "BNODE with a text is not available here, since a store may keep all that it was given: BNODE() makes a blank node for each solution, " +
   "and BIND(BNODE() AS ?b) one that may be named several times in it; or make an IRI of the text.";

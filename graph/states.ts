@@ -1,4 +1,5 @@
-// What each state of the graph means. The table in docs/operations.md is made of it, and the page for operators shows it.
+// The meaning of each state of the graph, shown in the table of docs/operations.md and on the page for
+// operators.
 import type { enums } from "../db/catalog.ts";
 
 type State = (typeof enums.graph_state)[number];

@@ -5,23 +5,25 @@ import { Lines } from "./store-lines.ts";
 import { Nesting } from "./store-nesting.ts";
 import { JSON_LD, N_TRIPLES, RDF_XML, RESULTS_JSON, RESULTS_XML, TURTLE } from "./media-types.ts";
 
-// When a query reaches its time limit, Fuseki has already sent its 200; it then ends the body with a two-line notice,
-// of which the embedded store writes only this.
+// When a query reaches its time limit, Fuseki has already sent its 200; it then ends the body with a two-line
+// notice. The embedded store writes only the first line of it.
 export const CANCELLED_NOTICE = "##  Query cancelled due to timeout";
 const CSV = "text/csv";
 const TSV = "text/tab-separated-values";
 const NESTED = new Set([RESULTS_JSON, JSON_LD, "application/json"]);
 const TAIL_BYTES = 256;
-// A record may quote the notice. In no format of data does a last line begin with it, except in CSV, and there right behind a row.
+// A record may quote the notice, but in no format can the last line of complete data begin with it, except in
+// CSV, where that line follows the "\r\n" of a row.
 const ENDS_CANCELLED = new RegExp(
   `(?:(?:^|[^\\r])\\n${CANCELLED_NOTICE}|\\n${CANCELLED_NOTICE}[^"<\\n]*\\n##[^"<\\n]*)\\s*$`,
 );
 
-// RDF4J ends an answer that it cannot finish like any other: in a format of lines, only a line that breaks off shows it.
+// RDF4J ends an answer that it cannot finish like any other: in line-based formats, only a last line that is
+// cut off shows it.
 const WHOLE_ENDINGS: ReadonlyMap<string, RegExp> = new Map([
   [RESULTS_XML, /<\/(\w+:)?sparql>\s*$/],
   [N_TRIPLES, /(^|\.)\s*$/],
-  // Where there are no triples, what may stand before them.
+  // A document without triples may end with a comment or a prefix.
   [TURTLE, /(^|\.)\s*$|(^|\n)\s*(#|prefix\s|base\s)[^\n]*\s*$/i],
   [CSV, /(^|\n|^true|^false)$/],
   [TSV, /(^|\n|^true|^false)$/],
@@ -29,9 +31,9 @@ const WHOLE_ENDINGS: ReadonlyMap<string, RegExp> = new Map([
 ]);
 
 /**
- * Passes a body on as it comes, except for its last bytes: those are held back until it is known to have ended the
- * way a complete body of its media type ends. One that did not is broken off with GraphTimeout, GraphFailed or GraphUnavailable,
- * so that nobody takes half an answer for a whole one.
+ * Passes a body on as it arrives, but holds back its last bytes until it has ended the way a complete body of
+ * its media type ends. If it has not, the stream fails with GraphTimeout, GraphFailed or GraphUnavailable, so
+ * that no reader takes half an answer for a whole one.
  */
 export class WholeBody extends Transform {
   #type: string;
@@ -40,7 +42,10 @@ export class WholeBody extends Transform {
   #nesting: Nesting | undefined;
   #tail: Buffer = Buffer.alloc(0);
 
-  /** @param isFuseki whose it is, as far as is known: Fuseki tells of its time limit, so what it does not finish it failed on */
+  /**
+   * @param isFuseki whether the answer is known to come from Fuseki, which reports its time limit: any other
+   *   answer that it does not finish is a failure
+   */
   constructor(type: string, isFuseki = false) {
     super();
     this.#isFuseki = isFuseki;

@@ -42,12 +42,12 @@ export class GraphRejected extends Error {
   }
 }
 
-/** The store failed on what it was sent, which a smaller piece of it may not bring about. */
+/** The store failed on what it was sent; it may not fail on a smaller piece of it. */
 export class GraphFailed extends GraphUnavailable {
   override name = "GraphFailed";
 }
 
-/** The store says that it made a change, and does not show it. */
+/** The store says that it made a change, but does not show it. */
 export class GraphUnconfirmed extends GraphUnavailable {
   override name = "GraphUnconfirmed";
 }

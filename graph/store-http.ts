@@ -1,4 +1,5 @@
-// The fetch under the client of a SPARQL engine: kept-alive connections, one deadline, every failure a typed error.
+// The HTTP transport under the SPARQL client: kept-alive connections, one deadline, every failure a typed
+// error.
 import { PassThrough, pipeline, Readable } from "node:stream";
 import { Agent, request, type Dispatcher } from "undici";
 import { WholeBody } from "./store-body.ts";
@@ -31,18 +32,21 @@ interface Conditions {
   signal?: AbortSignal;
   /** for the whole exchange, including its body, in milliseconds */
   timeoutMs: number;
-  /** whether sending it twice has the same effect as sending it once */
+  /** whether the request is idempotent */
   repeatable: boolean;
   place?: TakesPlace;
 }
 
-/** @returns what gives it back */
+/** Takes a slot for a request. @returns a function that gives it back */
 export type TakesPlace = (gone: AbortSignal | undefined) => Promise<() => void>;
 
 /** One request and its answer. */
 interface Exchange {
   answer: Promise<StoreResponse>;
-  /** when nothing more will be heard of it: for how many milliseconds the store may still be at work on it */
+  /**
+   * resolves when nothing more will be received, with the milliseconds for which the store may still work on
+   * the request
+   */
   over: Promise<number>;
 }
 
@@ -57,12 +61,13 @@ const IDLE_CONNECTION_MS = 10_000;
 // Far more than an engine works on at once; a flood of queries must not use up the file descriptors.
 const MAX_CONNECTIONS = 256;
 const STALE_WITHIN_MS = 200;
-/** How long an engine takes to end what it has been told to end. */
+/** How long an engine takes to end a query that it was told to end. */
 const ENDING_MS = 1_000;
 const LONGEST_ERROR_TEXT = 8_192;
-// What an engine answers when the data or the text is at fault; anything else is up to the operator or the network.
+// The statuses of an engine that blames the data or the query; anything else is up to the operator or the
+// network.
 const REJECTIONS = new Set([400, 406, 413, 415, 422]);
-/** Among the headers of whatever it answers. */
+/** A header of every answer from Fuseki. */
 const FUSEKI = "fuseki-request-id";
 const CONNECTION_LOST = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 
@@ -109,8 +114,8 @@ export function createTransport({
         return await current.answer;
       } catch (error) {
         const spent = performance.now() - start;
-        // A kept-alive connection that the store has closed meanwhile is lost at once; undici does not say whether it
-        // was one, but what is lost later was lost to the request itself.
+        // A kept-alive connection that the store has closed meanwhile fails at once. undici does not say
+        // whether it was one, but a later failure was caused by the request itself.
         if (!(error instanceof ConnectionLost) || !conditions.repeatable || spent > STALE_WITHIN_MS)
           throw error;
         current = attempt(url, outgoing, { ...conditions, timeoutMs: conditions.timeoutMs - spent });
@@ -136,19 +141,21 @@ async function taken({ place, signal }: Conditions): Promise<(() => void) | unde
   }
 }
 
-/** What stands in a URL before its host, which undici leaves out. */
+/** The credentials in a URL, which undici ignores. */
 function fromUrl({ username, password }: URL): string | undefined {
   return username ? basic(decodeURIComponent(username), decodeURIComponent(password)) : undefined;
 }
 
-/** What is read of an answer that nobody waits for, to know when the store has ended it. */
+/** How many bytes are read of an answer that nobody waits for, to learn when the store has ended it. */
 const MOST_UNREAD = 20_000_000;
-/** And for how many times as long as it could have taken: by drops it could go on for weeks. */
+/** And for how many times its timeout: at a trickle, such an answer could go on for weeks. */
 const UNREAD_TIMES = 10;
 
 class ConnectionLost extends GraphUnreachable {}
 
-/** @param isFollowed whether the request stays open, once nobody waits for it, until the store has answered it */
+/**
+ * @param isFollowed whether the request stays open after its caller has left, until the store has answered it
+ */
 function exchange(
   agent: Agent,
   url: string | URL,
@@ -159,7 +166,7 @@ function exchange(
   const { promise: answer, resolve, reject } = Promise.withResolvers<StoreResponse>();
   const { promise: over, resolve: isOver } = Promise.withResolvers<number>();
   const limit = performance.now() + timeoutMs + ENDING_MS;
-  // A connection that closes tells nothing: whatever is before the store may have closed it.
+  // A closed connection does not show that the store is done: a proxy may have closed it.
   const isLost = () => isOver(Math.max(0, limit - performance.now()));
   const given = new AbortController();
   let fail: (error: Error) => void = reject;
@@ -176,7 +183,8 @@ function exchange(
   }
   function giveUp(error: Error): void {
     settle();
-    // Not left to undici, which says nothing about a request that is still waiting for a connection.
+    // Not left to undici, which does not report the abort of a request that is still waiting for a
+    // connection.
     fail(error);
     hasLeft = true;
     if (isFollowed) return;
@@ -189,14 +197,14 @@ function exchange(
     const body = new WholeBody(mediaType(contentType), FUSEKI in headers);
     fail = (error) => body.destroy(error);
     incoming.once("end", () => isOver(0));
-    // The stream keeps the error for whoever reads it; it may come before anybody does.
+    // The stream keeps the error for its reader, who may come later.
     body.on("error", () => undefined);
     incoming.once("close", isLost);
     incoming.on("error", (error) => body.destroy(unfinished(error)));
     body.on("close", () => {
       settle();
       if (isFollowed) {
-        // Whoever writes to nobody ends late, or never.
+        // Keep reading: an engine whose output is not read ends late, or never.
         incoming.unpipe(body);
         if (!incoming.closed) {
           const endless = setTimeout(() => incoming.destroy(), UNREAD_TIMES * timeoutMs).unref();
@@ -205,7 +213,7 @@ function exchange(
         let unread = 0;
         incoming.on("data", ({ length }: Buffer) => {
           unread += length;
-          // It writes, and so ends with its next line where nobody is connected any more.
+          // The engine is writing, so it notices the closed connection at its next line, and ends.
           if (unread > MOST_UNREAD) incoming.destroy();
         });
         incoming.resume();
@@ -224,7 +232,7 @@ function exchange(
     if (hasLeft) body.destroy();
     else if (hasSucceeded && isCompressed) {
       body.destroy();
-      // It was not asked for, and nobody would know.
+      // No compression was requested, and no reader of the body would know of it.
       reject(new GraphUnavailable(`The graph store's answer is compressed (${encoding}).`));
     } else if (hasSucceeded) resolve({ status, contentType, body });
     else readAll(body, LONGEST_ERROR_TEXT).then((text) => reject(failureOf(status, text)), reject);
@@ -244,7 +252,10 @@ function exchange(
   return { answer, over };
 }
 
-/** A stream to be sent. Its own failure goes to the caller; the request reports the connection's. */
+/**
+ * Wraps a stream to be sent. Its own failure goes to the caller, while the request reports failures of the
+ * connection.
+ */
 function passedOn(source: Readable, onFailure: (error: Error) => void): Readable {
   const upload = new PassThrough();
   source.once("error", (error) => {
@@ -272,7 +283,7 @@ function unreachable(cause: Error): GraphUnreachable {
   );
 }
 
-/** Whether nothing can have been sent: a name that was not found, a host that was not reached. */
+/** Whether nothing can have been sent, because the host was not found or not reached. */
 function hasNotConnected(error: Error): boolean {
   const isByCall = "syscall" in error && ["connect", "getaddrinfo"].includes(String(error.syscall));
   return isByCall || codeOf(error) === "UND_ERR_CONNECT_TIMEOUT";

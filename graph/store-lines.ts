@@ -1,19 +1,23 @@
-// Whether an answer in CSV or TSV ends with a row. When an expression fails in a way that Jena does not expect, Fuseki goes on behind
-// the last row with the message, on a line of its own, and ends the answer like any other.
+// Whether an answer in CSV or TSV ends with a row. When an expression fails in a way that Jena does not
+// expect, Fuseki writes the message on a line of its own after the last row, and ends the answer like any
+// other.
 const LONGEST = 4_096;
 const TEXT = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/.source;
 const TERM = new RegExp(
   `^(?:|<[^<> ]*>|<<.*>>|_:\\S+|(?:${TEXT})(?:@[\\w-]+|\\^\\^[^ ]+)?|[-+]?[\\d.]+(?:[eE][-+]?\\d+)?|true|false|[-+]?INF|NaN)$`,
 );
 
-/** The first and the last line of a text that comes in pieces. */
+/** The first and the last line of a text that arrives in chunks. */
 export class Lines {
   #first: string | undefined;
   #last: string | undefined;
   #begun = "";
   readonly #hasTerms: boolean;
 
-  /** @param hasTerms whether values in TSV are written as SPARQL has it; RDF4J leaves out quotes, and breaks off without a word */
+  /**
+   * @param hasTerms whether values in TSV are written in SPARQL syntax; RDF4J leaves out quotes, and breaks
+   *   off without a message
+   */
   constructor(hasTerms: boolean) {
     this.#hasTerms = hasTerms;
   }
@@ -37,15 +41,15 @@ export class Lines {
     this.#begun = beginning(chunk, end + 1, chunk.length);
   }
 
-  /** @param ending of the text, with all of its last line break */
+  /** @param ending the end of the text, with all of its last line break */
   endsWithRow(type: string, ending: string): boolean {
     const [first, last] = [this.#first, this.#last];
     if (first === undefined || last === undefined) return true;
-    // There a value may have more lines, but rows end as the names of their columns do.
+    // A value in CSV may contain line breaks, but rows end with the same line break as the header.
     if (type === "text/csv") return !first.endsWith("\r") || ending.endsWith("\r\n");
     if (!this.#hasTerms) return true;
     const cells = last.replace(/\r$/, "").split("\t");
-    // Of the beginning of a line nobody knows how many cells it has.
+    // A line that is cut off does not show how many cells it has.
     if (last.length >= LONGEST || first.length >= LONGEST)
       return /^$|^[<"'_+\-.\d]|^(?:true|false)$/.test(cells[0]!);
     return cells.length === first.split("\t").length && cells.every((cell) => TERM.test(cell));
@@ -56,6 +60,6 @@ export class Lines {
   }
 }
 
-/** A byte is a character here, so that some letters have a space in them that is none of ASCII. */
+/** Each byte becomes one character, so some letters contain a space that is not ASCII. */
 const beginning = (chunk: Buffer, start: number, end: number) =>
   chunk.toString("latin1", start, Math.min(end, start + LONGEST));

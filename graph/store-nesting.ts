@@ -1,16 +1,16 @@
-// Whether a text in JSON has come to its end. Its last bytes alone do not tell: a record may have brackets in its text, and
-// an answer that breaks off behind them looks like a whole one.
+// Whether a JSON text is complete. Its last bytes alone do not show that: a record may have brackets in its
+// text, and an answer that is cut off right after them looks complete.
 const [QUOTE, BACKSLASH, SPACE] = [...Buffer.from('"\\ ')] as [number, number, number];
 const [OPENING, CLOSING] = [[...Buffer.from("[{")], [...Buffer.from("]}")]];
 
-/** The nesting of a text that comes in pieces. */
+/** Follows the nesting of a text that arrives in chunks. */
 export class Nesting {
   #depth = 0;
   #inText = false;
   #isEscaped = false;
   #isWhole = false;
 
-  /** Whether there was one list or object, all of it, and nothing but white space behind it. */
+  /** Whether there was exactly one list or object, complete and followed by white space only. */
   get isWhole(): boolean {
     return this.#isWhole;
   }
@@ -24,7 +24,7 @@ export class Nesting {
 
   #step(byte: number): void {
     if (byte <= SPACE) return;
-    // No end is one where there is more behind it.
+    // A complete value with more text after it: with NaN, the text is never whole again.
     if (this.#isWhole) this.#depth = Number.NaN;
     if (byte === QUOTE) this.#inText = true;
     else if (OPENING.includes(byte)) this.#depth += 1;
@@ -32,7 +32,7 @@ export class Nesting {
     this.#isWhole = this.#depth === 0 && CLOSING.includes(byte);
   }
 
-  /** Where the text ends, or the last byte of the piece. */
+  /** The position of the quote that ends the string, or the end of the chunk if it does not end there. */
   #endOfText(chunk: Buffer, from: number): number {
     for (let at = from; at < chunk.length; at += 1) {
       if (this.#isEscaped) this.#isEscaped = false;

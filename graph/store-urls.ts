@@ -1,13 +1,13 @@
 // Where a graph store listens.
 
-/** The doors of a store. */
+/** The endpoints of a store. */
 export interface StoreUrls {
   queryUrl: string;
   updateUrl: string;
   graphStoreUrl: string;
 }
 
-/** The doors under a dataset's URL, named as in Fuseki. */
+/** The endpoints under a dataset's URL, named as in Fuseki. */
 export function storeUrls(datasetUrl: string): StoreUrls {
   const base = datasetUrl.replace(/\/$/, "");
   return { queryUrl: `${base}/query`, updateUrl: `${base}/update`, graphStoreUrl: `${base}/data` };

@@ -24,7 +24,9 @@ export { storeUrls, type StoreUrls } from "./store-urls.ts";
 export interface GraphStoreOptions extends StoreUrls {
   user?: string;
   password?: string;
-  /** whether the engine takes the time limit of a query from its address, in seconds, as `timeout`: Fuseki does */
+  /**
+   * whether the engine takes the time limit of a query from its URL, in seconds, as `timeout`: Fuseki does
+   */
   takesTimeout?: boolean;
   /** whether the engine ends a query when its connection is closed: the embedded store does; Fuseki and RDF4J go on */
   endsWhenLeft?: boolean;
@@ -50,13 +52,19 @@ export interface QueryOptions extends CallOptions {
    */
   priority?: "service" | "public";
   /**
-   * Takes what the query needs before it is sent, a place among others. What it returns is called when the store has ended with
-   * the query, however long ago whoever asked has left: only an answer shows that, for which the request stays open.
+   * Takes a slot before the query is sent. The slot is given back when the store is done with the query, even
+   * if the caller left long before: only an answer shows that, so the request stays open until then.
    */
   place?: TakesPlace;
-  /** The same query, for an engine that takes a time limit and could not end it otherwise (see sparql-endable.ts). */
+  /**
+   * The same query, rewritten for an engine that takes a time limit and could not end it otherwise (see
+   * sparql-endable.ts).
+   */
   endable?: string;
-  /** of the service's own questions: no cache on the way can answer it, as it is unlike any other; not for `SELECT *` */
+  /**
+   * for the service's own queries: makes the text unlike any other, so that no cache on the way can answer
+   * it; not for `SELECT *`
+   */
   fresh?: boolean;
 }
 
@@ -72,8 +80,8 @@ export interface Binding {
 export type Row = Partial<Record<string, Binding>>;
 
 /**
- * The variable that tells a fresh question from all others. A SELECT that names it is seen to be answered anew, or fails:
- * something on the way may not even look at the question.
+ * The variable that makes a fresh query unlike all others. A SELECT that names it either shows that it was
+ * answered just now, or fails: a cache on the way may not even look at the query.
  */
 export const ASKED = "asked";
 
@@ -90,8 +98,9 @@ export interface GraphStore {
   /** Streams a named graph; undefined when the store has no such graph. */
   getGraph(graph: string, options?: CallOptions & { accept?: string }): Promise<StoreResponse | undefined>;
   /**
-   * Replaces all triples of a named graph with `body`, in a single step as far as readers can tell. A stream should be
-   * RDF/XML: an engine may take its beginning for all of it in any other format (see graph/rdf-xml.ts).
+   * Replaces all triples of a named graph with `body`, in a single step as far as readers can tell. A stream
+   * should be RDF/XML: in any other format, an engine may take a broken-off stream for all of it (see
+   * graph/rdf-xml.ts).
    */
   putGraph(graph: string, body: string | Readable, contentType: string, options?: CallOptions): Promise<void>;
   /** Adds `body` to a named graph. */
@@ -114,11 +123,11 @@ const DEFAULT_TIMEOUT_MS = 30_000;
 const LOAD_TIMEOUT_MS = 600_000;
 const AVAILABILITY_TIMEOUT_MS = 2_000;
 const LONGEST_UPDATE_ANSWER = 65_536;
-// Of the service's own questions, whose answers are held in memory: more than any of them has, and a whole list, which
-// a graph is made of, has more than the rows of a question.
+// The longest answers to the service's own queries, which are held in memory: more than the rows of any of
+// them, and, since a graph may be made of a whole list, more again for CONSTRUCT.
 const LONGEST_ROWS = 64 * 1024 * 1024;
 const LONGEST_LIST = 256 * 1024 * 1024;
-// For a cache that listens; others are not asked twice for the same.
+// For caches that respect it; others never see the same query twice.
 const UNCACHED = { "cache-control": "no-cache, no-store", pragma: "no-cache" };
 
 export function createGraphStore(options: GraphStoreOptions): GraphStore {
@@ -134,7 +143,8 @@ export function createGraphStore(options: GraphStoreOptions): GraphStore {
     const send = (url: URL, request: Parameters<typeof transport.send>[1]) =>
       transport.send(url, request, conditions);
     const endpointUrl = new URL(options.queryUrl);
-    // Or the engine goes on with what nobody waits for any more, or ends what somebody does wait for.
+    // Otherwise the engine might go on after the caller has stopped waiting, or stop while the caller still
+    // waits.
     if (options.takesTimeout)
       endpointUrl.searchParams.set("timeout", String(Math.ceil(conditions.timeoutMs / 1_000)));
     return new SimpleClient({
@@ -151,7 +161,7 @@ export function createGraphStore(options: GraphStoreOptions): GraphStore {
     nonce = randomUUID(),
   ): Promise<StoreResponse> {
     const accept = call.accept ?? RESULTS_JSON;
-    // A value, because a proxy that reads queries may leave out their comments and prefixes.
+    // A value, because a proxy that rewrites queries may drop comments and prefixes.
     const text = fresh
       ? `${sparql}\nVALUES ?${ASKED} { "${nonce}" }`
       : options.takesTimeout
@@ -253,7 +263,7 @@ export function createGraphStore(options: GraphStoreOptions): GraphStore {
     },
 
     async update(sparql, call = {}) {
-      // A repair may come twice in the same words.
+      // A unique comment, since the same repair may be sent twice.
       const response: unknown = await client(call, false).query.update(`${sparql}\n# ${randomUUID()}`, {
         operation: "postDirect",
         // A servlet container takes text without a charset for Latin-1, whatever SPARQL says.
@@ -298,7 +308,10 @@ export function createGraphStore(options: GraphStoreOptions): GraphStore {
   };
 }
 
-/** An answer of a type that nobody asked for is an error page posing as a success; 203 is what a proxy makes of 200, and any other success is not all of it. */
+/**
+ * An answer of an unexpected type is an error page posing as a success. 203 is a 200 that a proxy has
+ * changed, and any other success is not a whole answer.
+ */
 function expectType(response: StoreResponse, accept: string): StoreResponse {
   if ([200, 203].includes(response.status) && negotiate(accept, [mediaType(response.contentType)]))
     return response;
@@ -329,7 +342,7 @@ function isTerm(term: unknown): boolean {
     typeof term === "object" &&
     term !== null &&
     "value" in term &&
-    // A triple has an object of three terms.
+    // The value of a triple is an object of three terms.
     (typeof term.value === "string" || ("type" in term && term.type === "triple"))
   );
 }

@@ -1,19 +1,20 @@
-// What the graph says of itself: whose it is, and the last update that it took; and of each named graph, the last one that
-// changed it. All of it is in the graph, so that a store that was exchanged, emptied or set back to an earlier state, as a
-// whole or in one of its named graphs, shows it, and so that an update can be seen to have arrived by asking for what only
-// that update can have written.
+// The marks in the graph: whose graph it is and the last update that it took, and for each named graph the
+// last update that changed it. They are in the graph itself, so that a store that was exchanged, emptied or
+// set back to an earlier state, as a whole or in one of its named graphs, shows it, and so that an update can
+// be confirmed by asking for what only that update can have written.
 //
-// They also keep an update that arrives late from undoing a later one. A process that was killed, or cut off from the
-// database, may still have an update under way while another process is already writing newer records. So updates are
-// numbered, by numbers that only grow; in one step an update notes its number and writes, and it does nothing if the
-// graph has seen a later one. A graph that is sent whole cannot look before it writes. Its number is among its triples:
-// when it comes late, or again, it brings back a number that is too small, and after that no update has an effect until
-// what the graph has lost by it is known.
+// They also keep a late update from undoing a newer one. A process that was killed, or cut off from the
+// database, may still have an update under way while another process is already writing newer records. So
+// updates have ascending numbers: in one step an update notes its number and writes, and it does nothing if
+// the graph has seen a later one. A graph that is sent whole cannot check before it writes. Its number is
+// among its triples: if it arrives late or twice, it brings back a number that is too small, and from then on
+// no update has an effect until it is known what the graph has lost.
 //
-// Numbers alone can be the same in two histories: of a database that was restored and has been written since, or of another
-// installation. So each drain also has a name that nobody else has, and stands by it beside the number. Of the whole it
-// is written last, and until then as the one that has begun: by that an update knows itself from another one of the same
-// number, and one of which only the beginning was applied is seen to lack its end.
+// Numbers alone can coincide in two histories: those of a database that was restored and written to since, or
+// of another installation. So each drain also has a unique name, its run, which is written next to the
+// number. In the mark of the whole graph the run is written last, and until then as the one that has begun:
+// that is how an update recognizes itself among updates of the same number, and how one that was applied only
+// in part is seen to lack its end.
 import type { Quad } from "@rdfjs/types";
 import { XSD } from "./namespaces.ts";
 import type { GraphName, Names } from "./namespaces.ts";
@@ -27,26 +28,26 @@ import { literal, namedNode, triple } from "./terms.ts";
 /** The number of an update. */
 export type Turn = bigint;
 
-/** The last update that each named graph was changed by, as far as is known. */
+/** The last update that changed each named graph, as far as is known. */
 export type GraphTurns = ReadonlyMap<GraphName, Turn>;
 
-/** An update as a graph names it. */
+/** An update, as a graph's mark names it. */
 export interface Said {
   turn: Turn;
-  /** of the drain; undefined if the graph says none, or several */
+  /** name of the drain; undefined if the graph has none, or several */
   run: string | undefined;
 }
 
-/** What named graphs say of the last update that changed them; a graph that says nothing is absent. */
+/** The marks of named graphs; a graph without a mark is absent. */
 export type GraphMarks = ReadonlyMap<GraphName, Said>;
 
-/** What a graph says of itself. */
+/** The mark of the whole graph. */
 export interface Mark extends Said {
-  /** of the last update; 0 if it has seen none */
+  /** number of the last update; 0 if there was none */
   turn: Turn;
-  /** of its drain; undefined also if the update was applied in part */
+  /** name of its drain; undefined also if the update was applied in part */
   run: string | undefined;
-  /** of the database that the graph belongs to; undefined if it says none, or several */
+  /** identity of the database that the graph belongs to; undefined if it has none, or several */
   identity: string | undefined;
   /** whether there are several numbers: an engine that does not put updates in order has run two at the same time */
   hasOverlap: boolean;
@@ -60,13 +61,13 @@ export interface Numbered {
   condition: string;
 }
 
-/** What a session may take for its own. */
+/** What a session recognizes as its own. */
 export interface Origin {
   /** of the database */
   identity: string;
   /** of the drain */
   run: string;
-  /** of the drains, this one included, that graphs may name */
+  /** names of the drains, including this one, that graphs may have in their marks */
   runs: readonly string[];
 }
 
@@ -84,10 +85,11 @@ export function drainOf(turn: Turn): bigint {
 }
 
 /**
- * What makes an update the one of this number, for the graph of this identity and no other, as long as it has lost
+ * The parts that number an update, and make it take effect only on a graph of this identity that has lost
  * nothing. `close` is its last operation.
  * @param last the last update that the graph was seen to hold
- * @param graphs the named graphs that it changes, each with the last update that changed it as far as is known
+ * @param graphs the named graphs that it changes, each with the last update that changed it as far as is
+ *   known
  */
 export function numbered(
   names: Names,
@@ -102,7 +104,8 @@ export function numbered(
   const noted = `${turnIn(names, names.turnsGraph, String(turn))} ${begun} ${storeIs(names, identity)}`;
   const mayWrite = [
     `FILTER EXISTS { ${storeIs(names, identity)} }`,
-    // What is later than was noted is of somebody who could not note it, and is looked after first (worker/watch.ts).
+    // Exactly `last`: a later update is from a process that could not note it in the database, and
+    // worker/watch.ts deals with that first.
     `FILTER EXISTS { ${turnIn(names, names.turnsGraph, String(last))} }`,
     ...[{ graph: names.turnsGraph, last }, ...changed].map((each) => isInOrder(names, runs, each, turn)),
   ].join(" ");
@@ -121,7 +124,10 @@ export function numbered(
   };
 }
 
-/** The condition that a graph has lost nothing that it was seen to hold, and has seen nothing later or of others. */
+/**
+ * The condition that a graph has lost nothing that it was seen to hold, and has no update that is later or
+ * not ours.
+ */
 function isInOrder(
   names: Names,
   runs: readonly string[],
@@ -139,7 +145,7 @@ function isInOrder(
   ].join(" ");
 }
 
-/** Has a graph say something else of itself. */
+/** Replaces the mark of a graph. */
 function renumber(names: Names, graph: string, says: string, condition: string): string {
   const before = [
     turnIn(names, graph, "?turn"),
@@ -154,10 +160,9 @@ const saysIn = (names: Names, graph: string, { turn, run }: { turn: Turn; run: s
   `${turnIn(names, graph, String(turn))} ${runIn(names, graph, `"${run}"`)}`;
 
 /**
- * The update that makes a store the one of this identity, whatever it said before, and gives every graph in it this
- * number.
- * @param seen what the named graphs said when it was found out what they lack: one that says something else by now keeps
- * it, because it may lack more
+ * The update that gives a store this identity, whatever it had before, and every graph in it this number.
+ * @param seen the marks of the named graphs when it was found out what they lack: a graph with another mark
+ *   by now keeps that one, because it may lack more
  */
 export function adoption(
   names: Names,
@@ -176,13 +181,13 @@ export function adoption(
 
 function stillSays(names: Names, graph: string, said: Said | undefined): string {
   if (!said) return `FILTER NOT EXISTS { ${turnIn(names, graph, "?any")} }`;
-  // What is no number of ours cannot be asked for as one, and nothing of ours brings it back.
+  // A number that is not ours cannot be matched, and need not be: no update of ours brings it back.
   if (said.turn === 0n) return "";
   const run = said.run === undefined ? "" : runIn(names, graph, termText(literal(said.run)));
   return `${turnIn(names, graph, String(said.turn))} ${run}`;
 }
 
-/** What a named graph that is sent whole says of itself. */
+/** The mark of a named graph that is sent whole. */
 export function markTriples(names: Names, name: GraphName, turn: Turn, run: string): Quad[] {
   const graph = namedNode(names.contents[name]);
   return [
@@ -191,7 +196,7 @@ export function markTriples(names: Names, name: GraphName, turn: Turn, run: stri
   ];
 }
 
-/** A filter of `?s ?p ?o` in a named graph: everything but what the graph says of itself. */
+/** A filter of `?s ?p ?o` in a named graph: everything but the graph's mark. */
 export function exceptMark(names: Names, graph: string): string {
   const own = graph === names.turnsGraph ? [TURN, RUN, BEGUN, STORE] : [TURN, RUN];
   const predicates = own.map((local) => `<${names.ns(local)}>`).join(", ");
@@ -199,7 +204,7 @@ export function exceptMark(names: Names, graph: string): string {
 }
 
 /**
- * What queries see of the mark of the whole.
+ * The mark of the whole graph, as queries show it.
  * @throws GraphUnavailable, GraphRejected
  */
 export async function readMark(store: GraphStore, names: Names, call?: CallOptions): Promise<Mark> {
@@ -217,8 +222,8 @@ export async function readMark(store: GraphStore, names: Names, call?: CallOptio
 }
 
 /**
- * What queries see of all marks at one moment. Of several numbers in one named graph the smallest counts: what followed
- * it may be lost.
+ * All marks at one moment, as queries show them. If a named graph has several numbers, the smallest counts:
+ * what followed it may be lost.
  * @throws GraphUnavailable, GraphRejected
  */
 export async function readMarks(
@@ -260,7 +265,10 @@ export async function holdsAnything(store: GraphStore, names: Names, call?: Call
   return rows.length > 0;
 }
 
-/** Where the pattern holds, as the store sees it now: even where it holds nowhere, the answer shows that it is a new one. */
+/**
+ * The solutions of a pattern, as the store sees it now: even without a solution, the answer shows that it is
+ * a new one.
+ */
 async function askedNow(store: GraphStore, pattern: string, call?: CallOptions): Promise<Row[]> {
   const rows = await store.select(
     `SELECT ?${ASKED} ?g ?turn ?run ?store WHERE { OPTIONAL { ${pattern} } }`,
@@ -292,8 +300,8 @@ function numberIn(term: Binding | undefined): Turn {
 }
 
 /**
- * Whether the other door for reading, the Graph Store Protocol's, shows an update that queries do not show: then
- * queries are answered from a copy that is behind, and the store has not refused anything.
+ * Whether the Graph Store Protocol shows an update that queries do not show: then queries are answered from a
+ * copy that is behind, and the store has not refused anything.
  */
 export async function isShownAsGraph(
   store: GraphStore,
@@ -312,7 +320,7 @@ export async function isShownAsGraph(
   }
 }
 
-/** In bytes; a few lines in which the whole says of itself what it does. */
+/** In bytes; the graph of the turns has only a few lines. */
 const LONGEST_MARK = 65_536;
 const TURN = "projectionTurn";
 const RUN = "projectionRun";

@@ -64,7 +64,7 @@ export function createTurtleWriter(names: Names): TurtleWriter {
   };
 }
 
-/** A record that must leave nothing in the graph. */
+/** A record that is removed from the graph. */
 export interface Withdrawal {
   kind: RecordKind;
   iri: string;

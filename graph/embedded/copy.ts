@@ -1,17 +1,19 @@
-// One copy of the store in a thread of its own: what it holds, how far it is behind, and how much more it has room for.
+// One copy of the store in a thread of its own: what it holds, how far it is behind, and how much room it has
+// left.
 import { StoreThread } from "./thread.ts";
 import { NotBegun, ThreadGone, type Answer, type Change, type Image, type Question } from "./tasks.ts";
 import type { Entry } from "./format.ts";
 
-/** For one query, beside what the store itself takes. */
+/** Memory for one query, besides what the store itself takes. */
 const QUERY_MEMORY_BYTES = 256 * 1024 * 1024;
-/** A query that would have its thread use more takes down that thread, not the process. */
+/** The most memory for a thread. A query that needs more ends its thread, not the process. */
 export const MOST_MEMORY_BYTES = 2 * 1024 * 1024 * 1024;
 /** In memory a store takes at most eight to ten times what it takes as N-Quads or as updates. */
 const MEMORY_PER_BYTE = 12;
 /**
- * A copy has room for changes of this many bytes, or of this share of its own size. The bound of its memory cannot be
- * raised: once the room is used up, a question would have less than it is promised, and the copy answers no more.
+ * A copy has room for this many bytes of changes, or for this share of its own size if that is more. Its
+ * memory limit cannot be raised: once the room is used up, a question would have less memory than promised,
+ * so the copy answers no more.
  */
 const ROOM_BYTES = 16 * 1024 * 1024;
 const ROOM_SHARE = 0.5;
@@ -21,22 +23,25 @@ export class Copy {
   idleSince = 0;
   readonly #changeTimeoutMs: number;
   #thread: StoreThread | undefined;
-  /** changes that have not been given to the thread */
+  /** changes that have not been sent to the thread */
   #pending: Entry[] = [];
   #pendingBytes = 0;
-  /** of the changes that have been given to the thread, and that it has not applied yet */
+  /** size of the changes that have been sent to the thread and not yet applied */
   #applyingBytes = 0;
-  /** of all changes since the copy's image, whether applied or not */
+  /** size of all changes since the copy's image, applied or not */
   #changedBytes = 0;
-  /** how many bytes of changes its memory has room for, beside the largest query; known when it is filled */
+  /** how many bytes of changes its memory has room for, besides the largest query; known once it is filled */
   #room = Number.POSITIVE_INFINITY;
-  /** how much memory changes may take and have taken, which few words can make much; where a query left some free, none */
+  /**
+   * how much memory changes may take, and how much they took: a short update may need a lot, or none if a
+   * query left some free
+   */
   #growth = Number.POSITIVE_INFINITY;
   #grownBytes = 0;
-  /** of the last change that has been given to the thread */
+  /** number of the last change that was sent to the thread */
   #sequence = 0;
 
-  /** It holds nothing until it is filled, but is told of changes from now on. */
+  /** The copy is empty until it is filled, but must be told of changes from now on. */
   constructor(changeTimeoutMs: number) {
     this.#changeTimeoutMs = changeTimeoutMs;
   }
@@ -45,7 +50,7 @@ export class Copy {
   async fill({ sequence, quads }: Image, onGone: () => void): Promise<void> {
     this.#changedBytes = 0;
     this.#pendingBytes = 0;
-    // The image may have been made after changes that were announced while it was being made.
+    // Changes that were announced while the image was being made may be in it already.
     for (const entry of this.#pending.splice(0)) if (entry.sequence > sequence) this.push(entry);
     const room = Math.max(ROOM_BYTES, ROOM_SHARE * quads.length);
     const wanted = QUERY_MEMORY_BYTES + MEMORY_PER_BYTE * (quads.length + room);
@@ -56,18 +61,18 @@ export class Copy {
     const filled = await this.#thread.ask(task, this.#changeTimeoutMs, [quads.buffer as ArrayBuffer]);
     const { memoryBytes = maxBytes, freeBytes = 0 } = filled;
     const left = maxBytes - QUERY_MEMORY_BYTES - memoryBytes;
-    // As a rule it has taken far less than it might have.
+    // Usually filling has taken far less memory than reserved.
     this.#room = Math.max(room, (left + freeBytes) / MEMORY_PER_BYTE);
     this.#growth = Math.max(left, ROOM_BYTES);
   }
 
-  /** Tells it about a change; must be called in the order of the changes. */
+  /** Queues a change; must be called in the order of the changes. */
   push(entry: Entry): void {
     const bytes = sizeOf(entry.change);
     this.#changedBytes += bytes;
     this.#pendingBytes += bytes;
     this.#pending.push(entry);
-    // Once its answer is complete it ends; until then it would keep in memory whatever is written meanwhile.
+    // The copy ends after its current answer: until then, further changes would only take up memory.
     if (this.usedRoom >= 1) this.#pending = [];
   }
 
@@ -90,11 +95,11 @@ export class Copy {
     return this.#thread?.gone ?? false;
   }
 
-  /** Has everything applied that it has been told of. */
+  /** Sends all queued changes to the thread. */
   catchUp(): void {
     this.#pendingBytes = 0;
     for (const { sequence, change } of this.#pending.splice(0)) {
-      // Also such a change may be announced only now.
+      // A change that is in the image may be announced only now.
       if (sequence <= this.#sequence) continue;
       this.#sequence = sequence;
       const bytes = sizeOf(change);
@@ -102,7 +107,7 @@ export class Copy {
       this.#filled
         .ask({ kind: "change", change, checked: true, sequence }, this.#changeTimeoutMs)
         .then(({ grownBytes = 0 }) => this.#applied(bytes, grownBytes))
-        // Whatever waits behind it must be asked of another copy.
+        // Tasks that wait behind the change must go to another copy.
         .catch(() => this.#thread?.end(new NotBegun("The copy could not take a change.")));
     }
   }
@@ -113,8 +118,9 @@ export class Copy {
   }
 
   /**
-   * Answers as soon as it holds everything that it has been told of.
-   * @param task `after`: without this change it does not answer but ends, and fails with NotBegun
+   * Answers once all changes that it was told of have been applied.
+   * @param task if the copy lacks the change `after`, it does not answer but ends, and this fails with
+   *   NotBegun
    * @param onPiece see StoreThread
    */
   ask(
@@ -126,7 +132,7 @@ export class Copy {
     return this.#filled.ask(task, timeoutMs, [], onPiece);
   }
 
-  /** Says that a piece of an answer has left this process, or nobody wants it any more. */
+  /** Reports that a piece of an answer has left this process, or is no longer wanted. */
   taken(): void {
     this.#thread?.taken();
   }
@@ -141,7 +147,7 @@ export class Copy {
   }
 }
 
-/** How large a change is as it came, for a first idea of what it costs. */
+/** The size of a change as it arrived, as a first estimate of its cost. */
 export function sizeOf(change: Change): number {
   if (change.kind === "update") return change.sparql.length;
   return change.kind === "load" ? change.data.byteLength : 0;

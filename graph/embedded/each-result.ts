@@ -1,4 +1,4 @@
-// Results one at a time, from an engine that gives them all at once.
+// Passes on results one at a time, from an engine that returns them all at once.
 import * as oxigraph from "oxigraph";
 
 /** A solution: the variables that are bound. */
@@ -7,17 +7,21 @@ export type Solution = Map<string, oxigraph.Term>;
 export const isSolution = (value: unknown): value is Solution => value instanceof Map;
 export const isQuad = (value: unknown): value is oxigraph.Quad => value instanceof oxigraph.Quad;
 
-/** What the engine allocates for a result outside the JavaScript heap; nobody frees it while a query is running. */
+/**
+ * Memory that the engine allocates for a result outside the JavaScript heap; it is not freed automatically
+ * while a query is running.
+ */
 interface Allocated {
   free(): void;
 }
 
 /**
- * Runs a query and hands over each result as it is found, instead of an array of them all: a million solutions would be
- * 700 MB of them. The engine's own loop appends each to an array by `push`, which is stood in for while it runs. An
- * engine that should come to do it another way is asked for its array, which costs memory and changes no answer.
+ * Runs a query and passes on each result as it is found, instead of collecting them: a million solutions
+ * would take 700 MB. The engine's own loop appends each result to an array by `push`, so `push` is replaced
+ * while it runs. If a future engine fills its array in another way, the array is read instead, which costs
+ * memory but changes no answer.
  * @param run a call of `store.query` without `results_format`
- * @param isResult tells a result from what else may be appended to an array meanwhile
+ * @param isResult tells a result from other values that are appended to an array meanwhile
  */
 export function eachResult<Result>(
   run: () => unknown,
@@ -42,7 +46,7 @@ export function eachResult<Result>(
   if (Array.isArray(results)) for (const result of results) if (isResult(result)) take(result);
 }
 
-/** Gives back what the engine holds for a term, a quad or a store. It must not be used afterwards. */
+/** Frees the engine's memory for a term, a quad or a store, which must not be used afterwards. */
 export function release(value: oxigraph.Term | oxigraph.Quad | oxigraph.Store): void {
   (value as unknown as Allocated).free();
 }

@@ -1,4 +1,5 @@
-// The embedded store as a whole: a thread that holds the truth, a journal that keeps it, readers that share it.
+// The embedded store as a whole: a writer thread that holds the authoritative state, a journal that persists
+// it, and readers with copies of it.
 import type { Readable } from "node:stream";
 import { RESULTS_JSON } from "../media-types.ts";
 import { Journal } from "./journal.ts";
@@ -19,18 +20,21 @@ import {
   type Task,
 } from "./tasks.ts";
 
-/** Loading a snapshot takes a fraction of the time it takes to repeat its changes. */
+/**
+ * A journal larger than this is replaced by a snapshot at stop: loading one takes a fraction of the time it
+ * takes to repeat the changes.
+ */
 const SNAPSHOT_AT_STOP_BYTES = 1024 * 1024;
 
 export interface EngineOptions {
   dir: string;
   queryTimeoutMs: number;
-  /** told of what an operator should know, though the store goes on */
+  /** called with what an operator should know although the store goes on */
   warn: (message: string) => void;
 }
 
 const CHANGE_TIMEOUT_MS = 120_000;
-/** Answered when everything that was asked before it has been done. */
+/** A query that is answered once everything asked before it is done. */
 const BARRIER = {
   kind: "query",
   sparql: "ASK {}",
@@ -41,13 +45,17 @@ const BARRIER = {
   after: 0,
 } as const;
 const RETRY_MS = 1_000;
-// One more than the door lets one key have, so that the next does not wait until a copy is made.
+// One more than one API key may use at a time, so that the next caller does not wait until a copy is made.
 const READERS_READY = 3;
 const READERS_AT_REST = 1;
 const READERS_AT_MOST = 4;
 /** A snapshot is due when the journal is larger than this and larger than the previous snapshot. */
 const SNAPSHOT_AFTER_BYTES = 32 * 1024 * 1024;
-/** While changes come in bulk it waits, as the thread that writes would; but the journal must be read at the next start. */
+/**
+ * While changes come in bulk a snapshot waits, since it would hold up the writer. But the journal must be
+ * read at the next start, so the wait ends when the journal is this many times larger than when the snapshot
+ * was due.
+ */
 const SNAPSHOT_AT_LATEST = 3;
 const TICK_MS = 250;
 
@@ -59,7 +67,7 @@ export class Engine {
   readonly #pace = new Pace();
   readonly #ticker: NodeJS.Timeout;
   #writer: Promise<StoreThread>;
-  /** the last change that readers have been told of, or that was there before them */
+  /** the last change that readers have been told of, or that was there before they started */
   #shown = 0;
   #snapshot: Promise<void> | undefined;
   #isSnapshotPutOff = false;
@@ -101,7 +109,7 @@ export class Engine {
   async change(change: Change): Promise<Answer> {
     const writer = await this.#theWriter();
     const answer = await writer.ask({ kind: "change", change, checked: false }, CHANGE_TIMEOUT_MS);
-    // Its successor has been started without this change.
+    // The writer's successor was started without this change.
     if (writer.gone) throw new ThreadGone("The store was restarted.");
     const entry = { sequence: answer.sequence, change };
     try {
@@ -119,13 +127,13 @@ export class Engine {
   }
 
   /**
-   * @returns the bytes, if they were few; undefined for a graph that does not exist. A stream may still fail with any of
-   * the errors.
+   * @returns the bytes of a short answer, a stream of a long one; undefined for a graph that does not exist.
+   *   A stream may still fail with any of the errors.
    */
   async ask(question: Question, signal?: AbortSignal): Promise<Uint8Array | Readable | undefined> {
     if (!isQuick(question) || this.#readers.idle) return this.#readers.ask(question, signal);
     try {
-      // It need not catch up, but waits for no caller.
+      // The writer need not catch up, and never waits for a slow caller.
       return (await this.#asked({ ...question, after: 0 }, this.#options.queryTimeoutMs)).bytes;
     } catch (error) {
       if (!(error instanceof NotBegun)) throw error;
@@ -137,12 +145,12 @@ export class Engine {
     try {
       return await this.#writer;
     } catch (error) {
-      // Whatever keeps it from being made is no fault of what is asked of it.
+      // The question is not to blame if the writer cannot be started.
       throw new NotBegun(`The store could not be read again: ${(error as Error).message}`, { cause: error });
     }
   }
 
-  /** What the thread that writes says, once all that it may have seen is on disk. */
+  /** The writer's answer, once every change that it may show is on disk. */
   async #asked(task: Extract<Task, { kind: "query" | "dump" }>, timeoutMs: number): Promise<Answer> {
     const writer = await this.#theWriter();
     const answer = await writer.ask(task, timeoutMs);
@@ -174,7 +182,10 @@ export class Engine {
     }
   }
 
-  /** @returns the place of what the engine refused, if it did: it took it once, so the bytes are not what they were */
+  /**
+   * @returns the place of a change that the engine refused, if any: it was accepted once, so the bytes on
+   *   disk must have changed
+   */
   async #load({ snapshot, entries }: Trusted): Promise<StoreThread | Place> {
     let loaded = false;
     const thread = new StoreThread({ background: false }, () => {
@@ -217,11 +228,14 @@ export class Engine {
     );
   }
 
-  /** Has readers show what the thread that writes was made from. As a rule they do, and whatever they are at goes on. */
+  /**
+   * Makes readers show the state that the new writer was loaded from. Usually they do already, and keep
+   * running.
+   */
   #agree(): void {
     const { sequence } = this.#journal;
     if (sequence === this.#shown) return;
-    // What was on disk has been damaged since they were made, or holds a change that was refused.
+    // The files were damaged since the readers were made, or contain a change that was reported as failed.
     this.#shown = sequence;
     this.#readers.renew();
   }
@@ -239,7 +253,8 @@ export class Engine {
     if (this.#isSnapshotPutOff) return;
     this.#snapshot = this.#takeSnapshot()
       .catch((error: unknown) => {
-        // The journal still holds everything. To try at each change would cost each of them a copy of the whole store.
+        // The journal still has everything. Trying again at every change would cost a copy of the whole store
+        // each time.
         this.#noSnapshotBefore = this.#journal.sizes.journal + SNAPSHOT_AFTER_BYTES;
         if (error instanceof ThreadGone) return;
         this.#options.warn(

@@ -4,7 +4,7 @@ import { constants, copyFile, link, open, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Version } from "./format.ts";
 
-/** For the user who runs the service and for nobody else: what the graph holds is partly withheld from the public. */
+/** For the user who runs the service only: part of what the graph holds is not public. */
 export const PRIVATE_FILE = 0o600;
 export const PRIVATE_DIRECTORY = 0o700;
 
@@ -18,14 +18,14 @@ export interface StoreFile {
 
 const NAME = /^(journal|snapshot)-(\d{16})(\.v2)?\.(?:log|nq)$/;
 
-/** A file that is being written; of no use once its writer is gone. */
+/** The suffix of a file that is being written, which is useless once its writer is gone. */
 export const UNFINISHED = ".part";
 
 export function nameOf(kind: StoreFile["kind"], after: number): string {
   return `${kind}-${String(after).padStart(16, "0")}.v2.${kind === "journal" ? "log" : "nq"}`;
 }
 
-/** What is in a directory, in the order of the changes. Nothing that was set aside is among it. */
+/** The store's files in a directory, in the order of their changes, without files that were set aside. */
 export async function listFiles(dir: string): Promise<StoreFile[]> {
   const files = (await readdir(dir)).flatMap((name): StoreFile[] => {
     const [, kind, after, newer] = NAME.exec(name) ?? [];
@@ -38,14 +38,14 @@ export async function listFiles(dir: string): Promise<StoreFile[]> {
 /** Takes a file out of use without deleting it. @returns its new name */
 export async function setAside(dir: string, name: string, why: "damaged" | "orphaned"): Promise<string> {
   const target = `${name}.${why}-${timestamp()}`;
-  // Renaming would replace what has that name already.
+  // Renaming would replace an existing file of that name.
   await link(join(dir, name), join(dir, target));
   await rm(join(dir, name));
   await syncDirectory(dir);
   return target;
 }
 
-/** Keeps a file up to a byte, after a copy of all of it has been set aside. @returns the name of the copy */
+/** Cuts a file off at a byte, after setting aside a copy of the whole file. @returns the name of the copy */
 export async function cutOff(dir: string, name: string, bytes: number): Promise<string> {
   const target = `${name}.damaged-${timestamp()}`;
   await copyFile(join(dir, name), join(dir, target), constants.COPYFILE_EXCL);

@@ -1,5 +1,5 @@
-// The bytes of the store's files. Whatever a crash or a failing disk has made of them, reading never throws: it gives
-// what can be trusted, and says where that ends.
+// The format of the store's files. Reading never throws, whatever a crash or a failing disk did to them: it
+// returns what can be trusted, and where that ends.
 import { deserialize, serialize } from "node:v8";
 import { crc32 } from "node:zlib";
 import type { Change } from "./tasks.ts";
@@ -22,12 +22,12 @@ export interface Contents {
   records: Placed[];
   /** how many bytes the complete records take up */
   end: number;
-  /** whether what follows them is something that no crash while appending leaves behind */
+  /** whether they are followed by something that a crash while appending does not leave behind */
   damaged: boolean;
 }
 
-// Version 2: payload length (4 bytes), number (8), checksum of these (4), checksum of the payload (4), payload. That
-// the header has a checksum of its own tells a record that was cut off from one whose length has changed.
+// Version 2: payload length (4 bytes), number (8), checksum of these (4), checksum of the payload (4),
+// payload. The header's own checksum tells a record that was cut off from one whose length was damaged.
 // Version 1: payload length (4), checksum of the payload (4), number (8), payload.
 const HEADER_BYTES = { 1: 16, 2: 20 } as const;
 const COUNTED_BYTES = 12;
@@ -48,7 +48,7 @@ export function readRecords(bytes: Buffer, version: Version): Contents {
   while (end + HEADER_BYTES[version] <= bytes.length) {
     const record = version === 1 ? readOld(bytes, end) : readRecord(bytes, end);
     if (record === "cut off") return { records, end, damaged: false };
-    // Space that a file system gave to an append whose bytes it then lost.
+    // Zeros are space that the file system reserved for an append whose bytes it then lost.
     if (record === "damaged") return { records, end, damaged: !isBlank(bytes.subarray(end)) };
     records.push({ sequence: record.sequence, change: record.change, offset: end });
     end += record.length;
@@ -70,9 +70,10 @@ function readRecord(bytes: Buffer, offset: number): Read {
 
 function readOld(bytes: Buffer, offset: number): Read {
   const length = HEADER_BYTES[1] + bytes.readUInt32LE(offset);
-  // Space: the checksum of nothing is 0 as well, and no change is nothing.
+  // Zeros: the checksum of an empty payload is 0 as well, but no change has an empty payload.
   if (length === HEADER_BYTES[1]) return "damaged";
-  // Whether it was cut off or its length has changed cannot be told. The second is the one to be told of.
+  // A record that was cut off cannot be told from one with a damaged length, so damage is reported in both
+  // cases.
   const payload = bytes.subarray(offset + HEADER_BYTES[1], offset + length);
   if (offset + length > bytes.length || crc32(payload) !== bytes.readUInt32LE(offset + 4)) return "damaged";
   const sequence = Number(bytes.readBigUInt64LE(offset + 8));
@@ -85,14 +86,14 @@ function isBlank(bytes: Buffer): boolean {
 
 const SNAPSHOT_HEADER = /^# crc32 ([0-9a-f]{8}), (\d+) bytes\n/;
 
-/** The first line of a snapshot of version 2; to N-Quads it is a comment. */
+/** The first line of a version 2 snapshot, which is a comment in N-Quads. */
 export function snapshotHeader(quads: Uint8Array): string {
   return `# crc32 ${crc32(quads).toString(16).padStart(8, "0")}, ${quads.length} bytes\n`;
 }
 
 /** @returns the quads, or undefined for a file that is not what was written */
 export function readSnapshot(bytes: Buffer, version: Version): Buffer | undefined {
-  // Whether it is what was written is for the engine to find out, as far as that shows.
+  // There is no checksum: the engine will find damage, as far as it shows.
   if (version === 1) return bytes;
   const [header, checksum, length] = SNAPSHOT_HEADER.exec(bytes.toString("latin1", 0, 64)) ?? [];
   if (header === undefined) return undefined;

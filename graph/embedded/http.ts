@@ -75,7 +75,7 @@ async function answerQuery(
   const { text, parameters } = await readOperation(request, url, "query");
   const shape = shapeOf(text);
   const type = chooseType(request, shape.answersGraph ? GRAPH_TYPES : [...BINDING_TYPES, ...ALIASES.keys()]);
-  // To ask this is to ask whether the store is there, and every thread may be at work for seconds.
+  // This question only asks whether the store is there, and every thread may be busy for seconds.
   if (shape.asksNothing && type === RESULTS_JSON) return { status: 200, type, body: YES };
   const question: Question = {
     kind: "query",
@@ -139,7 +139,7 @@ async function serveGraph(
   }
 }
 
-/** The three ways of sending an operation that the protocol allows. */
+/** Reads an operation that was sent in any of the three ways that the protocol allows. */
 async function readOperation(
   request: IncomingMessage,
   url: URL,
@@ -217,14 +217,15 @@ async function sendResult(response: ServerResponse, { status, type, body }: Resu
     return;
   }
   response.writeHead(status);
-  // What is on its way need not wait for a caller who has left, perhaps before it began.
+  // An answer must not wait for a caller who has left, perhaps before it began.
   response.once("close", () => body.destroy());
   if (response.destroyed) body.destroy();
-  // Who hangs up in the middle has seen enough; one who is hung up on sees that there should be more.
+  // Errors need no handling: either the caller hung up, or the connection is cut, which shows that the answer
+  // is incomplete.
   await pipeline(saysWhenOver(body), response).catch(() => undefined);
 }
 
-/** As in Fuseki: with the status long sent, a notice tells that time is over from a failure. */
+/** As in Fuseki: the status has been sent by then, so a notice at the end tells a timeout from a failure. */
 async function* saysWhenOver(body: Readable): AsyncGenerator<Uint8Array | string> {
   try {
     yield* body as AsyncIterable<Uint8Array>;

@@ -39,7 +39,7 @@ const STOP_TIMEOUT_MS = 30_000;
 export async function startEmbeddedStore(options: EmbeddedStoreOptions): Promise<EmbeddedStore> {
   const { dir, port = 0, queryTimeoutMs = 30_000 } = options;
   const front = new Worker(FRONT, {
-    // Options of the process that only concern its own script would keep a thread from starting.
+    // Not the process's own options, some of which would keep a thread from starting.
     execArgv: [],
     workerData: { dir, port, queryTimeoutMs } satisfies FrontOptions,
   });
@@ -61,7 +61,7 @@ export async function startEmbeddedStore(options: EmbeddedStoreOptions): Promise
     else if (message.kind === "warning") options.onWarning?.(message.message);
     else reject(message.inUseAt ? new StoreInUse(message.inUseAt) : new Error(message.message));
   });
-  // If it ends before it listens, that is this function's error and nobody else's.
+  // A failure before the store listens is thrown by this function, and not reported to onFailure.
   stopping = true;
   const { port: actualPort, password } = await listening;
   stopping = false;

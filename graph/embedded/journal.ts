@@ -1,4 +1,4 @@
-// How the embedded store outlives its process: a snapshot, and the changes since.
+// Persists the embedded store: a snapshot, and the changes since.
 import { chmod, mkdir, open, readdir, rename, rm, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import {
@@ -31,12 +31,12 @@ export class Journal {
   #begunAfter = 0;
   #lastSequence = 0;
   #waiting: Waiting[] = [];
-  /** What the files are in use for; everything else that touches them waits its turn. */
+  /** The latest operation on the files: they run one after another. */
   #turn: Promise<unknown> = Promise.resolve();
   #snapshotBytes = 0;
   #journalBytes = 0;
 
-  /** @param warn told of what is set aside, and of what could not be written */
+  /** @param warn called with what was set aside, and what could not be written */
   constructor(dir: string, warn: (message: string) => void) {
     this.#dir = dir;
     this.#warn = warn;
@@ -61,7 +61,7 @@ export class Journal {
       for (const name of await readdir(this.#dir))
         if (name.endsWith(UNFINISHED)) await rm(join(this.#dir, name));
       const trusted = await readTrusted(this.#dir, this.#warn);
-      // Made by a version that left them open to other users of the machine.
+      // Earlier versions left the files readable to other users of the machine.
       for (const { name } of await listFiles(this.#dir)) await chmod(join(this.#dir, name), PRIVATE_FILE);
       this.#snapshotBytes = trusted.snapshot?.quads.length ?? 0;
       this.#journalBytes = trusted.bytes;
@@ -69,7 +69,7 @@ export class Journal {
       this.#size = trusted.last?.end ?? 0;
       this.#begunAfter = trusted.last?.file.after ?? this.#lastSequence;
       this.#file = await this.#open(trusted.last?.file.name ?? nameOf("journal", this.#lastSequence), "a+");
-      // A record that was cut off by a crash: nobody was told that it is kept.
+      // Removes a record that was cut off by a crash, and so was never acknowledged.
       await this.#file.truncate(this.#size);
       await syncDirectory(this.#dir);
       return trusted;
@@ -90,7 +90,7 @@ export class Journal {
   }
 
   /**
-   * Resolves when a change that has been handed over is on disk.
+   * Resolves when a change that was passed to append() is on disk.
    * @throws Error if it is not, and will not be
    */
   async holds(sequence: number): Promise<void> {
@@ -113,7 +113,8 @@ export class Journal {
       for (const waiting of batch) waiting.resolve();
     } catch (error) {
       this.#warn(`${this.#dir}: a change could not be written, and is refused: ${(error as Error).message}`);
-      // Whatever follows an incomplete record would never be read again, so nothing more is written until recover().
+      // Anything after an incomplete record would never be read again, so nothing more is written until
+      // recover().
       const file = this.#file;
       this.#file = undefined;
       await file?.close().catch(() => undefined);
@@ -122,15 +123,15 @@ export class Journal {
   }
 
   /**
-   * From here on, changes go to a new file, so that the older files can be deleted once a snapshot covers them.
-   * @returns the number that the new file begins after
+   * Starts a new file for changes, so that the older files can be deleted once a snapshot covers them.
+   * @returns the number of the last change before the new file
    */
   rotate(): Promise<number> {
     return this.#inTurn(async () => {
-      // Behind one that could not be written nothing may be.
+      // After a failed write, nothing may be appended.
       if (!this.#file) throw new Error("The journal is closed.");
       const before = this.#file;
-      // First, for without a file to go on with no change could be written.
+      // The new file is opened first, because without one no change could be written.
       const file = await this.#open(nameOf("journal", this.#lastSequence), "a+");
       this.#file = file;
       this.#begunAfter = this.#lastSequence;
@@ -141,20 +142,21 @@ export class Journal {
     });
   }
 
-  /** Keeps an image as the snapshot to start from, and deletes what it replaces. */
+  /** Saves an image as the snapshot to start from, and deletes the files that it replaces. */
   async keep(image: Image, rotatedAt: number): Promise<void> {
     const name = nameOf("snapshot", image.sequence);
     const part = `${name}${UNFINISHED}`;
     try {
       await this.#write(part, [snapshotHeader(image.quads), image.quads]);
     } catch (error) {
-      // On a full disk it would be in the way of the changes themselves.
+      // On a full disk, an unfinished snapshot would take the space that changes need.
       await rm(join(this.#dir, part), { force: true });
       throw error;
     }
     await rename(join(this.#dir, part), join(this.#dir, name));
     await syncDirectory(this.#dir);
-    // What was read again since the rotation may go on in an older file, when what was in this one cannot be trusted.
+    // What was read again since the rotation may continue in an older file, if the newer one could not be
+    // trusted.
     const begunAfter = Math.min(rotatedAt, this.#begunAfter);
     for (const old of await listFiles(this.#dir)) {
       const isSuperseded =

@@ -24,7 +24,7 @@ interface Holder {
   password: string;
 }
 
-/** Where a directory is being served, and what opens the door. */
+/** Where a directory is being served, and the password for it. */
 export interface Address {
   /** without credentials */
   url: string;
@@ -35,15 +35,15 @@ export interface Address {
 const USER = "embedded";
 
 const FILE = "server.json";
-/** Where the server of a directory states its own name. */
+/** The path at which the server of a directory states its own name. */
 export const PROBE_PATH = "/instance";
 const SETTLE_MS = 30;
 const PROBE_TIMEOUT_MS = 2_000;
 
 /**
- * Claims a directory for a server that already listens at `url`. A claim is valid as long as its server answers with
- * its own name, so a process that was killed leaves nothing to clean up.
- * @param password what requests have to bring; `isAllowed` knows
+ * Claims a directory for a server that already listens at `url`. A claim is valid as long as its server
+ * answers with its own name, so a process that was killed leaves nothing to clean up.
+ * @param password that requests must carry (see isAllowed)
  * @throws StoreInUse
  */
 export async function lockDirectory(
@@ -53,7 +53,8 @@ export async function lockDirectory(
 ): Promise<{ release(): Promise<void> }> {
   const instance = randomUUID();
   server.on("request", (request, response) => {
-    // Not even the name is for strangers: whoever knew it could listen at the same port later, and be taken for the store.
+    // The name is secret too: a process that knew it could listen at the same port later, and be taken for
+    // the store.
     if (request.url === PROBE_PATH) response.end(isAllowed(request, password) ? instance : "");
   });
   await mkdir(dir, { recursive: true, mode: PRIVATE_DIRECTORY });
@@ -95,12 +96,12 @@ export function createPassword(): string {
   return randomBytes(32).toString("base64url");
 }
 
-/** Whether a request brings the password. */
+/** Whether a request carries the password. */
 export function isAllowed(request: IncomingMessage, password: string): boolean {
   return timingSafeEqual(digest(request.headers.authorization ?? ""), digest(authorization(password)));
 }
 
-/** The address as the clients of a graph store take it: with its credentials in front of the host. */
+/** The URL with the credentials in front of the host, as clients of a graph store take it. */
 export function withCredentials({ url, password }: Address): string {
   const full = new URL(url);
   full.username = USER;

@@ -1,9 +1,10 @@
-// The most memory that a store thread may use: imported before the engine, which knows no limit but its address space.
+// Limits the memory of a store thread. Must be imported before the engine, which has no limit but its address
+// space.
 import { workerData } from "node:worker_threads";
 import type { ThreadOptions } from "./tasks.ts";
 
 const PAGE_BYTES = 64 * 1024;
-/** More than this has no address. */
+/** The whole address space, 4 GiB. */
 const MOST_PAGES = 64 * 1024;
 const MEMORY_SECTION = 5;
 /** The bytes before the first section: a magic number and a version. */
@@ -38,15 +39,15 @@ if (maxBytes !== undefined) {
   };
 }
 
-/** How many bytes the engine has taken; it gives none back, so some of them may be free. */
+/** How many bytes the engine has taken. It never returns memory, so some of them may be free. */
 export function memoryBytes(): number {
   return instance?.exports.memory.buffer.byteLength ?? 0;
 }
 
 /**
- * A WebAssembly module with a maximum for its one memory. An engine that cannot grow its memory ends in a trap, which
- * takes down its thread and nothing else.
- * @throws Error for a module that does not define a memory in the form that is known here
+ * A WebAssembly module with a maximum for its one memory. An engine that cannot grow its memory ends in a
+ * trap, which takes down its thread and nothing else.
+ * @throws Error for a module that does not define one memory in the known form
  */
 function withMaximum(module: Uint8Array, pages: number): Uint8Array {
   let at = PREAMBLE;
@@ -68,7 +69,7 @@ function withMaximum(module: Uint8Array, pages: number): Uint8Array {
   throw new Error("The engine's module defines no memory that could be limited.");
 }
 
-/** An unsigned LEB128 number. @returns it, and where it ends */
+/** Reads an unsigned LEB128 number. @returns the number, and the position after it */
 function readNumber(bytes: Uint8Array, from: number): [value: number, end: number] {
   let value = 0;
   for (let at = from, shift = 0; ; at++, shift += 7) {

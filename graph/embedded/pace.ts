@@ -1,6 +1,6 @@
-// How fast changes come: a few at a time, or in bulk, as while a store is first filled or a graph is built anew.
+// How fast changes come: a few at a time, or in bulk, as when a store is first filled or a graph is rebuilt.
 
-/** More than this between two ticks is a bulk. */
+/** More than this between two ticks counts as bulk. */
 const BULK_BYTES = 128 * 1024;
 const CALM_AFTER_MS = 5_000;
 
@@ -13,7 +13,7 @@ export class Pace {
     this.#now = now;
   }
 
-  /** Whether there is time for what can wait. */
+  /** Whether there is time for work that can wait. */
   get isCalm(): boolean {
     return this.#now() - this.#lastBulkAt >= CALM_AFTER_MS;
   }
@@ -23,7 +23,7 @@ export class Pace {
     if (this.#bytes > BULK_BYTES) this.#lastBulkAt = this.#now();
   }
 
-  /** Must be called some four times a second. */
+  /** Must be called about four times a second. */
   tick(): void {
     this.#bytes = 0;
   }

@@ -1,7 +1,7 @@
-// An answer on its way from a store thread to a caller, no faster than the caller takes it.
+// Streams an answer from a store thread to a caller, no faster than the caller reads it.
 import { Readable } from "node:stream";
 
-/** What a thread has sent and the caller has not taken yet. */
+/** The pieces that a thread has sent and the caller has not read yet. */
 export class Pieces extends Readable {
   readonly #onTaken: () => void;
   readonly #waiting: (Uint8Array | null)[] = [];
@@ -12,7 +12,7 @@ export class Pieces extends Readable {
   constructor(onTaken: () => void) {
     super();
     this.#onTaken = onTaken;
-    // It may break off before anybody reads it; the stream keeps the error for whoever does.
+    // The answer may fail before anyone reads it; the stream keeps the error for its reader.
     this.on("error", () => undefined);
   }
 
@@ -21,7 +21,10 @@ export class Pieces extends Readable {
     this.#pass();
   }
 
-  /** Ends it with a last piece. A caller who is slow with the rest no longer keeps the thread from its next task. */
+  /**
+   * Adds the last piece. From now on, a caller who is slow to read the rest no longer keeps the thread from
+   * its next task.
+   */
   complete(last: Uint8Array): void {
     for (const _ of this.#waiting) this.#onTaken();
     this.#isComplete = true;

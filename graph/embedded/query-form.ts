@@ -1,6 +1,7 @@
-// The things a SPARQL endpoint must know about a query before running it.
+// What a SPARQL endpoint must know about a query before running it.
 
-// A space that is not ASCII may stand in an IRI. IRIs, then strings, then comments: the first of them that matches at a position decides.
+// IRIs, then strings, then comments: the first alternative that matches at a position decides. An IRI may
+// contain a space that is not ASCII.
 const OPAQUE =
   /<(?:[^ \t\r\n<>"{}|^`\\]|\\u[\da-f]{4})*>|"""(?:\\[^]|[^\\])*?"""|'''(?:\\[^]|[^\\])*?'''|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|#[^\n\r]*/gi;
 const PROLOGUE = /\b(?:prefix\s+[^\s:]*:|base)\s*<>/gi;

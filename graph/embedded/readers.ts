@@ -9,17 +9,17 @@ import { isQuick, NotBegun, ThreadGone, type Answer, type Image, type Question }
 import type { Entry } from "./format.ts";
 
 export interface ReaderPoolOptions {
-  /** kept ready while callers ask */
+  /** how many readers are kept ready while callers ask */
   minimum: number;
-  /** kept ready when none has asked for a while: each takes some 20 MB */
+  /** how many are kept ready when no caller has asked for a while; each takes about 20 MB */
   minimumAtRest: number;
-  /** while questions wait */
+  /** the most readers, while questions wait */
   maximum: number;
   queryTimeoutMs: number;
   changeTimeoutMs: number;
   /** a copy of the store in its current state */
   image: () => Promise<Image>;
-  /** of the changes */
+  /** the pace of the changes */
   pace: Pick<Pace, "isCalm">;
 }
 
@@ -35,28 +35,31 @@ const AT_ONCE_BYTES = 32 * 1024;
 const TRICKLE_BYTES = 512 * 1024;
 /** A question to a reader that is further behind would wait for seconds. */
 const FAR_BEHIND_BYTES = 16 * 1024 * 1024;
-/** From this share of its room on, a reader's successor is made while it goes on answering. */
+/** Once a reader has used this share of its room, its successor is made while it keeps answering. */
 const WORN_AT = 2 / 3;
-/** How often a question is put to another reader when one ends before it comes to it. */
+/** How many readers a question is put to, if they end before they come to it. */
 const ATTEMPTS = 3;
-/** After this long without an idle reader one more is started, before anybody has to wait for it. */
+/** After this long without an idle reader one more is started, before a caller has to wait for it. */
 const ALL_BUSY_MS = 200;
 const RETIRE_AFTER_MS = 30_000;
-/** After this long without a caller's question fewer are kept ready. */
+/** After this long without a caller's question, fewer readers are kept ready. */
 const REST_AFTER_MS = 300_000;
-/** How long a question may run once nobody is waiting for its answer: a new copy costs more than most answers. */
+/**
+ * How long a question may go on after its caller has left: ending it costs a new copy, which is more than
+ * most answers cost.
+ */
 const ABANDONED_MS = 500;
 
-/** Answers questions so that each sees every change that was acknowledged before it was asked. */
+/** Answers questions. Each answer shows every change that was acknowledged before the question. */
 export class ReaderPool {
   readonly #options: ReaderPoolOptions;
   readonly #readers = new Set<Copy>();
-  /** those that are being made */
+  /** copies that are being made */
   readonly #copies = new Set<Copy>();
   readonly #waiters: Waiter[] = [];
-  /** of the last change */
+  /** number of the last change */
   #sequence = 0;
-  /** readers that were used up, and will have a successor when there is time */
+  /** how many readers were used up and will get a successor when there is time */
   #missing = 0;
   #lastIdleAt = performance.now();
   #lastAskedAt = -Infinity;
@@ -66,7 +69,7 @@ export class ReaderPool {
     this.#options = options;
   }
 
-  /** Starts as many readers as are to be kept ready. */
+  /** Starts readers until enough are kept ready. */
   start(): void {
     const wanted = Math.max(1, this.#minimum - this.#missing);
     while (!this.#stopped && this.#size < wanted) void this.#startOne();
@@ -88,13 +91,13 @@ export class ReaderPool {
 
   /** @throws TaskRefused, TaskTooLarge, TaskTimeout, ThreadGone, or the signal's reason */
   async ask(question: Question, signal?: AbortSignal): Promise<Uint8Array | Readable | undefined> {
-    // The service's own questions never end, and wait for nobody.
+    // The service's own questions do not count: they never stop.
     if (!isQuick(question)) this.#lastAskedAt = performance.now();
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#ask(question, signal);
       } catch (error) {
-        // It is not to blame for the end of the thread, and another one can answer it.
+        // The question did not end the thread, and another reader can answer it.
         if (!(error instanceof NotBegun) || attempt === ATTEMPTS) throw error;
       }
     }
@@ -142,7 +145,7 @@ export class ReaderPool {
 
   /** Ends all readers and makes new copies; what they were doing fails with ThreadGone. */
   renew(): void {
-    // What they are copies of now may be an earlier state.
+    // The new copies may be of an earlier state.
     this.#sequence = 0;
     this.#missing = 0;
     this.#end();
@@ -170,7 +173,7 @@ export class ReaderPool {
     return this.#readers.size + this.#copies.size;
   }
 
-  /** Those that could answer, the one that is the least behind first. */
+  /** The readers that could answer, the least far behind first. */
   #ready(): Copy[] {
     const ready = [...this.#readers].filter(({ busy, usedRoom }) => !busy && usedRoom < 1);
     return ready.toSorted((a, b) => a.behindBytes - b.behindBytes);
@@ -212,7 +215,7 @@ export class ReaderPool {
     reader.idleSince = performance.now();
   }
 
-  /** @returns whether it has no room any more, and was ended */
+  /** Ends a reader that has no room left. @returns whether it did */
   #retireUsed(reader: Copy): boolean {
     if (reader.usedRoom < 1) return false;
     if (!this.#options.pace.isCalm) this.#missing += 1;
@@ -229,7 +232,7 @@ export class ReaderPool {
     const copy = new Copy(this.#options.changeTimeoutMs);
     this.#copies.add(copy);
     const isMade = await this.#fill(copy).catch(() => undefined);
-    // Whoever renews or stops the readers no longer wants what was being made.
+    // renew() and stop() discard the copies that are being made.
     if (isMade && this.#copies.delete(copy)) {
       this.#readers.add(copy);
       this.#release(copy);
@@ -264,12 +267,12 @@ export class ReaderPool {
     this.#follow();
   }
 
-  /** Sees to successors, one at a time: the writer has nothing else to do while it gives its copy. */
+  /** Starts successors, one at a time: the writer can do nothing else while it dumps its store for a copy. */
   #succeed(): void {
     if (this.#copies.size > 0) return;
     const readers = [...this.#readers];
     if (!this.#options.pace.isCalm) {
-      // Whoever asks next would have to wait for it.
+      // Otherwise the next caller would have to wait for a copy.
       if (readers.every(isWorn)) this.#grow(1);
     } else if (this.#missing > 0) {
       this.#missing -= 1;
@@ -278,7 +281,10 @@ export class ReaderPool {
     else this.start();
   }
 
-  /** Has readers catch up that nobody asks. While changes come in bulk, one of them keeps up, and the others roughly. */
+  /**
+   * Makes idle readers catch up. While changes come in bulk, one of them keeps up closely, the others only
+   * roughly.
+   */
   #follow(): void {
     const [first, ...others] = this.#ready().toSorted((a, b) => Number(isWorn(a)) - Number(isWorn(b)));
     if (first && !first.isWorking) first.catchUp();
@@ -294,7 +300,7 @@ export class ReaderPool {
   }
 }
 
-/** Whether its successor should be made while it goes on answering. */
+/** Whether its successor should be made while it keeps answering. */
 function isWorn({ usedRoom }: Copy): boolean {
   return usedRoom >= WORN_AT;
 }

@@ -1,6 +1,7 @@
-// What a directory holds that can be trusted. It is always the store as it once was: the changes are updates in
-// sequence, so one that follows a gap would be applied to something that it was never meant for. Whoever fills the
-// store can tell how old a former state is and write again what is newer; a mixture nobody could tell from the truth.
+// Reads what can be trusted of a directory, which is always a state that the store once had: changes are
+// updates in sequence, so a change after a gap would be applied to a state that it was not made for. The
+// process that fills the store can tell how old a former state is and write the newer changes again, but it
+// could not tell a mixture of states from the truth.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { cutOff, listFiles, setAside, type StoreFile } from "./files.ts";
@@ -13,24 +14,24 @@ export interface Trusted {
   entries: (Entry & { at: Place })[];
   /** the file to append to, and how much of it is complete; none if the last is of an older version */
   last: { file: StoreFile; end: number } | undefined;
-  /** of all changes */
+  /** size of all changes */
   bytes: number;
 }
 
-/** Where a change stands. */
+/** The position of a change. */
 export interface Place {
   file: StoreFile;
   offset: number;
 }
 
 interface Fault extends Place {
-  /** "gap": the bytes are good, but what they build upon is missing */
+  /** "gap": the bytes are good, but changes before them are missing */
   kind: "damage" | "gap";
 }
 
 /**
  * Reads a directory, setting aside what cannot be trusted.
- * @param warn is told of everything that is set aside
+ * @param warn called with everything that is set aside
  */
 export async function readTrusted(dir: string, warn: (message: string) => void): Promise<Trusted> {
   for (;;) {
@@ -40,7 +41,7 @@ export async function readTrusted(dir: string, warn: (message: string) => void):
   }
 }
 
-/** Sets aside what cannot be trusted, from a place on; what follows in other files is found to be a gap when read. */
+/** Sets aside a file from a position on. Files after it are then found to have a gap before them. */
 export async function distrust(
   dir: string,
   { kind, file, offset }: Fault,
@@ -96,7 +97,7 @@ function append(
 ): Fault | undefined {
   let sequence = after;
   for (const { offset, ...entry } of records) {
-    // What the snapshot or an earlier file holds already.
+    // The snapshot or an earlier file has this change already.
     if (entry.sequence <= sequence) continue;
     if (entry.sequence > sequence + 1) return { kind: "gap", file, offset };
     sequence = entry.sequence;

@@ -1,4 +1,5 @@
-// Solutions as text, one at a time, as the engine would write them all at once (which is what the tests compare).
+// Writes solutions as text, one at a time, exactly as the engine would write them all at once (the tests
+// compare the two).
 import * as oxigraph from "oxigraph";
 import { XSD } from "../namespaces.ts";
 import { RESULTS_JSON, RESULTS_XML } from "../media-types.ts";
@@ -82,7 +83,10 @@ function lines(
   };
 }
 
-/** The parts of a term that is no triple, from its N-Triples text: each question to the engine costs as much as that. */
+/**
+ * The parts of a term that is not a triple, parsed from its N-Triples text: asking the engine for any one
+ * part costs as much as that text.
+ */
 interface Parts {
   kind: "uri" | "bnode" | "literal";
   value: string;
@@ -102,7 +106,7 @@ function partsOf(term: oxigraph.Term): Parts {
   return { kind: "literal", value: value.includes("\\") ? term.value : value, language, direction, datatype };
 }
 
-/** A term that is itself a triple; null for all others. */
+/** The three parts of a term that is itself a triple; null for other terms. */
 function partsOfTriple(term: oxigraph.Term, write: (part: oxigraph.Term) => string): string[] | null {
   if (!(term instanceof oxigraph.Quad)) return null;
   return [term.subject, term.predicate, term.object].map(write);
@@ -162,7 +166,7 @@ function csv(term: oxigraph.Term): string {
   return /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 }
 
-// What Turtle reads as a value of the type without being told its type.
+// The values of a datatype that Turtle can write without naming it.
 const BARE: Readonly<Record<string, RegExp>> = {
   [`${XSD}boolean`]: /^(?:true|false)$/,
   [`${XSD}integer`]: /^[+-]?\d+$/,

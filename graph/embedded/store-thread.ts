@@ -2,7 +2,7 @@
 import { readlinkSync } from "node:fs";
 import { setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
-// First, because it changes what the engine finds.
+// Must come first, because it replaces parts of WebAssembly before the engine loads.
 import { memoryBytes } from "./memory.ts";
 import * as oxigraph from "oxigraph";
 import { streamBindings, streamQuads } from "./stream.ts";
@@ -22,7 +22,7 @@ const N_QUADS = "application/n-quads";
 const BACKGROUND_PRIORITY = 5;
 /** In characters. */
 const PIECE_LENGTH = 64 * 1024;
-/** What relative IRIs in queries and updates are relative to: the same as in Fuseki. */
+/** The base IRI of queries and updates: the same as in Fuseki. */
 const BASE = "http://server/unset-base/";
 const encoder = new TextEncoder();
 const { background, taken } = workerData as ThreadOptions;
@@ -46,7 +46,7 @@ parentPort?.on("message", (task: Task) => {
   parentPort?.postMessage(reply, bytes ? [bytes.buffer as ArrayBuffer] : []);
 });
 
-/** What this thread holds is not what it is asked for. */
+/** This copy is not at the change that a task expects. */
 class OutOfStep extends Error {
   constructor(expected: number) {
     super(`This copy of the store is at change ${sequence}, not at ${expected}.`);
@@ -69,7 +69,7 @@ function perform(task: Task): Answer {
       const before = memoryBytes();
       store = new oxigraph.Store();
       store.load("", options);
-      // Of nothing, it shows what the engine takes for loading alone, which is free again afterwards.
+      // Loading nothing shows how much memory loading itself takes, which is free again afterwards.
       const loading = memoryBytes() - before;
       store.load(task.image.quads, options);
       sequence = task.image.sequence;
@@ -80,7 +80,7 @@ function perform(task: Task): Answer {
       return { sequence, bytes: encoder.encode(store.dump({ format: N_QUADS })) };
     case "query":
     case "graph":
-      // It may be ahead: the thread that writes gets no later changes than it has.
+      // It may be ahead of `after`.
       if (sequence < task.after) throw new OutOfStep(task.after);
       return { sequence, bytes: answer(task) };
     case "change":
@@ -95,8 +95,8 @@ function perform(task: Task): Answer {
 }
 
 /**
- * Lowers this thread's priority for good, where the system allows that (Linux): a query that takes all the time it
- * can get must not take it from the service's other threads.
+ * Lowers this thread's priority for good, where the system allows that (Linux): a query that uses all the
+ * time it can get must not take it from the service's other threads.
  */
 function yieldToOthers(): void {
   try {
@@ -107,7 +107,7 @@ function yieldToOthers(): void {
   }
 }
 
-/** @returns the answer, or its end if it is so long that it was sent in pieces */
+/** @returns the answer, or its last piece if it was long enough to be sent in pieces */
 function answer(question: Question): Uint8Array | undefined {
   const { type } = question;
   let text = "";

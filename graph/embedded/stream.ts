@@ -43,7 +43,7 @@ function variablesOf(sparql: string, { base_iri }: QueryOptions): string[] | und
   return [...head.split("\n", 1)[0]!.matchAll(/\?([^\t]+)/g)].map(([, name]) => name!);
 }
 
-/** @param write is given the answer to a CONSTRUCT or DESCRIBE, piece by piece in the formats that are lines */
+/** @param write is given the answer to a CONSTRUCT or DESCRIBE, piece by piece in line-based formats */
 export function streamQuads(
   store: oxigraph.Store,
   sparql: string,

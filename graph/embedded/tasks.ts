@@ -1,18 +1,18 @@
-// What the threads of the embedded store are asked to do, and how they answer.
+// The tasks of the embedded store's threads, and their replies.
 
 export interface ThreadOptions {
-  /** works only when nothing else has anything to do */
+  /** whether it runs at a lower priority than other threads */
   background: boolean;
-  /** shared: how many pieces of answers have been taken out of the hands of the thread */
+  /** shared counter: how many pieces of answers have been passed on or dropped */
   taken: Int32Array;
-  /** of memory for the engine; undefined: as much as it can address */
+  /** memory limit of the engine; undefined: as much as it can address */
   maxBytes?: number;
 }
 
-/** How many pieces of an answer may be on their way to the caller; a thread that is ahead by as many waits. */
+/** How many pieces of an answer may be on their way to the caller; a thread that has sent this many waits. */
 export const PIECES_IN_FLIGHT = 16;
 
-/** A change to the store; the journal keeps these as they came. A `graph` of null is the default graph. */
+/** A change to the store, as the journal keeps it. A `graph` of null is the default graph. */
 export type Change =
   | { kind: "update"; sparql: string }
   | {
@@ -21,7 +21,7 @@ export type Change =
       type: string;
       data: Uint8Array;
       replace: boolean;
-      /** what relative IRIs are relative to; the graph where a journal of 0.1.0 does not say */
+      /** the base IRI; missing in journals of 0.1.0, where it is the graph's IRI */
       base?: string;
     }
   | { kind: "drop"; graph: string | null };
@@ -34,12 +34,15 @@ export type Question =
   | { kind: "query"; sparql: string; type: string; answersGraph: boolean; dataset: Dataset; quick: boolean }
   | { kind: "graph"; graph: string | null; type: string };
 
-/** Whether it is one of the service's own, which wait for no caller. */
+/** Whether this is one of the service's own questions, which never wait for a slow caller. */
 export function isQuick(question: Question): question is Extract<Question, { kind: "query" }> {
   return question.kind === "query" && question.quick;
 }
 
-/** "union": all named graphs are the default graph. "query": what FROM says. Otherwise what the protocol says. */
+/**
+ * "union": the default graph is the union of all named graphs. "query": the query's FROM decides. Otherwise,
+ * the graphs named in the request.
+ */
 export type Dataset = "union" | "query" | { defaultGraphs: string[]; namedGraphs: string[] };
 
 /** Everything in the store as of change number `sequence`, as N-Quads. */
@@ -57,15 +60,17 @@ export type Task =
   | { kind: "change"; change: Change; checked: boolean; sequence?: number };
 
 export interface Answer {
-  /** of the last change applied */
+  /** number of the last change applied */
   sequence: number;
-  /** of a question or a dump, as far as it did not come in pieces; undefined for a graph that does not exist */
+  /**
+   * the answer to a question or a dump, or the last piece of it; undefined for a graph that does not exist
+   */
   bytes?: Uint8Array;
   /** for a change of one graph: whether the graph existed before */
   existed?: boolean;
-  /** of the engine, once it is filled */
+  /** memory of the engine, once it is filled */
   memoryBytes?: number;
-  /** how many of these are known to be free, at least */
+  /** how many bytes of that are known to be free, at least */
   freeBytes?: number;
   /** how much more memory the engine took for a change */
   grownBytes?: number;
@@ -75,8 +80,8 @@ export type Reply =
   { piece: Uint8Array } | { ok: true; answer: Answer } | { ok: false; message: string; fault: Fault };
 
 /**
- * What a failed task says of the thread: nothing; that the engine itself is broken, and the thread's store with it; or
- * that the store is not what it should be, having missed a change or taken one twice.
+ * What is at fault when a task fails: only the task; the engine itself, and with it the thread's store; or
+ * the copy, which has missed a change or taken one twice.
  */
 export type Fault = "task" | "engine" | "copy";
 
@@ -100,7 +105,7 @@ export class ThreadGone extends Error {
   override name = "ThreadGone";
 }
 
-/** The thread ended before it came to the task, which may be put to another one. */
+/** The thread ended before it began the task, which may be given to another one. */
 export class NotBegun extends ThreadGone {
   override name = "NotBegun";
 }

@@ -1,4 +1,4 @@
-// The other end of a store thread: gives it tasks, watches the time, ends it.
+// The parent's end of a store thread: gives it tasks, enforces time limits, ends it.
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import {
@@ -13,7 +13,7 @@ import {
   type ThreadOptions,
 } from "./tasks.ts";
 
-/** Of JavaScript, which only ever holds a piece of an answer. */
+/** For the JavaScript heap, which only ever holds a piece of an answer. */
 const HEAP_MB = 256;
 const MIB = 1024 * 1024;
 
@@ -45,7 +45,8 @@ export class StoreThread {
   ) {
     this.#worker = new Worker(ENTRY, {
       execArgv: [],
-      // Once an engine has taken more than that, V8 collects garbage whenever it takes 64 KiB: a large copy took minutes.
+      // Once the engine has taken more than the heap limit, V8 collects garbage at every further 64 KiB: a
+      // large copy took minutes.
       ...(maxBytes !== undefined && {
         resourceLimits: { maxOldGenerationSizeMb: Math.max(HEAP_MB, maxBytes / MIB) },
       }),
@@ -74,8 +75,9 @@ export class StoreThread {
 
   /**
    * @param timeoutMs counted from when the thread starts on the task; after that the thread is ended
-   * @param onPiece is given what a streamed answer begins with; it says by taken() that it wants more
-   * @throws TaskRefused, TaskTooLarge, TaskTimeout, ThreadGone, of which NotBegun is one
+   * @param onPiece receives all pieces of a streamed answer but the last; taken() must be called for each
+   *   before more are sent
+   * @throws TaskRefused, TaskTooLarge, TaskTimeout, ThreadGone or its subclass NotBegun
    */
   ask(
     task: Task,
@@ -91,7 +93,7 @@ export class StoreThread {
     return promise;
   }
 
-  /** Says that a piece of an answer has left this process, or nobody wants it any more. */
+  /** Reports that a piece of an answer has left this process, or is no longer wanted. */
   taken(): void {
     Atomics.add(this.#taken, 0, 1);
     Atomics.notify(this.#taken, 0);

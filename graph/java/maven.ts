@@ -1,4 +1,4 @@
-// Fetches what Maven Central has, by its coordinates, into Maven's own cache.
+// Fetches artifacts from Maven Central into Maven's own cache.
 import { execFile } from "node:child_process";
 import { access } from "node:fs/promises";
 import { homedir } from "node:os";
@@ -23,7 +23,8 @@ export class JavaServerNotAvailable extends Error {
 }
 
 /**
- * The path of an artifact, fetched first if it is not in Maven's cache; there is a Java to run it with.
+ * The path of an artifact, fetched first if it is not in Maven's cache. Also checks that there is a Java to
+ * run it.
  * @throws JavaServerNotAvailable
  */
 export async function fetchArtifact(coordinates: Coordinates): Promise<string> {

@@ -9,22 +9,22 @@ export interface JavaServer {
   stop(): Promise<void>;
   /** Ends the server with SIGKILL. */
   kill(): Promise<void>;
-  /** The last that it has written, at most 4,000 characters. */
+  /** The end of what it has written, at most 4,000 characters. */
   lastWords(): string;
 }
 
 interface Launch {
-  /** what it is called when it does not start */
+  /** its name in the error if it does not start */
   name: string;
   command: string;
   args: readonly string[];
   /** in addition to this process's environment */
   env?: Record<string, string>;
-  /** one that is answered with success as soon as the server can be used */
+  /** a request that succeeds as soon as the server can be used */
   probe: Request;
 }
 
-/** Ends what hangs: on a machine that runs ten things at once a start takes minutes. */
+/** Ends a start that hangs. On a machine that runs ten things at once, a start takes minutes. */
 const START_TIMEOUT_MS = 240_000;
 const STOP_TIMEOUT_MS = 15_000;
 

@@ -19,7 +19,7 @@ export interface Rdf4j extends JavaServer {
 
 const REPOSITORY = new URL("./repository.ttl", import.meta.url);
 const CONTEXT = "/rdf4j-server";
-// RDF4J walks through an update by recursion: without it 500 replaced records overflow the stack.
+// RDF4J walks through an update by recursion: without this, 500 replaced records overflow the stack.
 const STACK = "-Xss16m";
 const ALREADY_THERE = 409;
 
@@ -52,7 +52,7 @@ export async function launchRdf4j(options: Rdf4jOptions): Promise<Rdf4j> {
     await server.kill();
     throw error;
   }
-  // The time limit of a query is the caller's to give, in seconds.
+  // RDF4J takes the time limit of a query from its URL, in seconds.
   const seconds = Math.ceil((options.queryTimeoutMs ?? 30_000) / 1_000);
   return {
     ...server,
