@@ -29,8 +29,9 @@ const SETTLE_MS = 200;
 const LOOKS = 5;
 
 /**
- * Compares a page of records. One that was written between the look at the table and the look at the graph only seems
- * to differ, so apparent differences are looked at again until the record has been at rest from one look to the next.
+ * Compares a page of records. A record that is written between reading the table and reading the graph only
+ * seems to differ, so apparent differences are looked at again until the record is unchanged from one look to
+ * the next.
  * @returns the differences by id, and how many records were never at rest
  */
 export async function compareRecords(
@@ -57,7 +58,7 @@ export async function compareRecords(
   return { differing, pending: suspects.size };
 }
 
-/** What no trigger has seen waits for nobody. */
+/** Whether a record is waiting to be written. One that no trigger has seen is not. */
 function isWaiting({ state, revision }: PageRow): boolean {
   return state === "pending" && revision !== NEVER_MARKED;
 }
@@ -70,8 +71,8 @@ async function compareOnce(
   const differing = new Map<string, DifferenceKind>();
   if (rows.length === 0) return differing;
   const { accepted, refused } = await prepare(projector, pool, rows);
-  // One that counts as refused and is there all the same is found by its subject, not here. But the check may be another one
-  // since: then it is as if a record were there that should not be.
+  // A refused record that is in the graph all the same is found by its subject, not here. But a record that
+  // was written may be refused by a newer check: then it should not be there.
   const synced = new Set(rows.filter(({ state }) => state === "synced").map(({ id }) => id));
   for (const { revision } of refused) if (synced.has(revision.id)) differing.set(revision.id, "foreign");
   const expected = new Map(
@@ -87,7 +88,7 @@ async function compareOnce(
 
 const MODIFIED = `> ${termText(namedNode(`${DCTERMS}modified`))} `;
 
-/** How what the graph says of one subject differs from what it should say, as canonical lines. */
+/** How the triples of one subject differ from those that it should have; both as canonical lines. */
 export function differ(
   expected: ReadonlySet<string>,
   actual: ReadonlySet<string> | undefined,
@@ -113,8 +114,8 @@ async function describe(
 }
 
 /**
- * What a store says in N-Triples, as canonical lines by subject. A line that cannot be read, as one with a term of a later RDF
- * or an IRI that is none, stands for itself: nothing that should be there looks like it.
+ * Reads N-Triples from a store into canonical lines by subject. A line that cannot be read, such as one with
+ * a term of a later RDF or an invalid IRI, is kept as it is: nothing that should be there looks like it.
  */
 export function readBySubject(text: string): Map<string, Set<string>> {
   const read = (part: string) => bySubject(new Parser({ format: "N-Triples" }).parse(part));

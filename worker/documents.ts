@@ -2,9 +2,9 @@ import { readDocuments } from "../graph/documents.ts";
 import type { Queryable } from "./records.ts";
 
 /**
- * Has the graph show the ontology and the shapes of this version of the service; called whenever the service is started
- * or migrated.
- * @param db of the role that owns the schema
+ * Publishes the ontology and the shapes of this version of the service in the graph; called whenever the
+ * service is started or migrated.
+ * @param db connected as the role that owns the schema
  */
 export async function publishDocuments(db: Queryable): Promise<void> {
   const documents = readDocuments();

@@ -30,17 +30,17 @@ export type DrainResult =
   | { state: "store_unavailable"; error: GraphUnavailable };
 
 export const BATCH_SIZE = 1_000;
-// No more are read at a time: rows that have changed again before their batch's turn would be written for nothing.
+// Not more at a time: rows that change again before their batch's turn would be written for nothing.
 const BATCHES_AT_ONCE = 5;
 // How long to wait for writers that have joined a wake-up, and so are about to commit.
 const SHORTEST_WAIT_MS = 5;
 const LONGEST_WAIT_MS = 50;
-// After this long the right to write is offered to whoever is waiting for it, such as a rebuild.
+// After this long the lock is released, so that others who wait for it can have it, such as a rebuild.
 const TURN_MS = 200;
 
 /**
- * Brings everything that is dirty into the graph, and stays until no writer is about to commit more. The store must be
- * the one that belongs to the database (see worker/watch.ts); into another one nothing is written.
+ * Writes everything that is dirty to the graph, and stays until no writer is about to commit more. The store
+ * must be the one that belongs to the database (see worker/watch.ts); nothing is written to another one.
  * @param until when to stop although there is more to do, on the clock of `performance.now()`
  * @throws what the database connection throws when it breaks; the next call continues where this one ended
  */
@@ -59,7 +59,7 @@ export async function drain(
       // A job that found the lock taken a moment ago has left its work to this drain.
       if (signal?.aborted || !(await hasWork(options.pool))) return { state: "drained", records };
       if (performance.now() >= until) return { state: "interrupted", records };
-      // All of it is held by writers.
+      // Writers hold all the rows that are dirty.
       if (noted === 0) await sleep(TURN_MS);
     }
   } catch (error) {
@@ -95,7 +95,7 @@ async function drainHeld(
     const revisions = await readDirty(client, batchSize * BATCHES_AT_ONCE, contest.isMet);
     const noted = revisions.length > 0 ? await project({ client, session }, revisions, options, signal) : 0;
     records += noted;
-    // Those that a writer holds have waited longest, and would be read again and again before all others.
+    // Rows that a writer holds have waited longest, and would be read again and again before all others.
     contest.isMet ||= noted < revisions.length;
     if (noted > 0) {
       wait = SHORTEST_WAIT_MS;
@@ -106,7 +106,7 @@ async function drainHeld(
     await sleep(revisions.length > 0 ? wait * 4 : wait);
     wait = Math.min(wait * 2, LONGEST_WAIT_MS);
   }
-  // Last, so that a list which does not get through keeps no record waiting.
+  // Last, so that a list that cannot be written keeps no record waiting.
   if (!signal.aborted) await writeDirtyReferences(projector, client, store, session, logger, signal);
   return records;
 }
@@ -131,7 +131,7 @@ async function takeWakeups(client: PoolClient): Promise<boolean> {
 }
 
 /**
- * Brings revisions into the graph, one update per batch. While the store works on one batch, the next one is
+ * Writes revisions to the graph, one update per batch. While the store works on one batch, the next one is
  * built and checked, and the previous one is noted.
  * @returns how many were noted
  */
@@ -167,14 +167,14 @@ async function project(
     }
     return noted + (await noting);
   } finally {
-    // The connection is released only when nothing is under way on it any more.
+    // The connection may be released only when no query is running on it any more.
     await Promise.allSettled(underWay);
   }
 }
 
 function tellOfRefusals(logger: Logger, { refused }: Prepared): void {
   for (const { revision, errors } of refused) {
-    // The messages quote values.
+    // Without the messages, which quote values.
     const paths = errors.map(({ path }) => path);
     logger.info({ kind: revision.kind, id: revision.id, paths }, "the load check refused a record");
   }

@@ -15,9 +15,12 @@ export interface DrainerOptions extends DrainOptions {
   watchMs?: number;
   /** how often it looks for what a lost wake-up has left behind, in milliseconds; 1,000 by default */
   lookMs?: number;
-  /** how soon it tries again after a first failure, in milliseconds; 1,000 by default. Later up to five times as late */
+  /**
+   * how soon it tries again after a first failure, in milliseconds; 1,000 by default. Further failures double
+   * this, up to five times as long
+   */
   retryMs?: number;
-  /** of the store */
+  /** tells when the store stops answering, and when it answers again */
   pulse?: Pulse;
 }
 
@@ -30,13 +33,13 @@ export interface Drainer {
 
 // How often a process looks for what a lost wake-up has left behind.
 const LOOK_MS = 1_000;
-// How often a process that is writing says that somebody looks after the graph.
+// How often a process that is writing notes that it still looks after the graph.
 const BEAT_MS = 5_000;
-// A loss is to be noticed within half a minute, and a look costs the store a few milliseconds.
+// A loss must be noticed within half a minute, and a look costs the store a few milliseconds.
 const WATCH_MS = 10_000;
 const RETRY_MS = 1_000;
 const LONGEST_RETRY_FACTOR = 5;
-// A store whose queries are behind by more than usual is waited for longer each time, up to this.
+// If the store's queries are behind by more than usual, it waits longer each time, up to this.
 const LONGEST_PATIENCE_MS = 15_000;
 // A store that is too slow for a whole batch within its time limit may be quick enough for a part.
 const SMALLEST_BATCH = 25;
@@ -45,7 +48,8 @@ const SILENT = "The graph store does not answer.";
 /**
  * Makes the drainer of one process. Its timer makes up for anything that can happen to a wake-up: a process
  * killed with its job, a store or a database that was away. It is not itself a job, because a job can be
- * lost, doubled, or stay locked by a process that no longer exists. Time is measured by a clock that nobody can set.
+ * lost, doubled, or stay locked by a process that no longer exists. It uses the monotonic clock, which cannot
+ * be set.
  */
 export function createDrainer({
   watchMs = WATCH_MS,
@@ -67,14 +71,14 @@ export function createDrainer({
   let retryMs = shortestRetryMs;
   let retryAt = 0;
   let sawWork = false;
-  // Not while it finds out what the store holds.
+  // False while it finds out what the store holds.
   let isWriting = false;
 
   async function run(): Promise<void> {
     do {
       woken = false;
       try {
-        // A trace of its own: what it brings into the graph has been asked for by many.
+        // A trace of its own, since one drain writes the changes of many requests.
         await inSpan("drain", drainOnce).finally(() => (isWriting = false));
       } catch (error) {
         if (stopping.signal.aborted) return;
@@ -90,13 +94,13 @@ export function createDrainer({
       watchAt = performance.now() + watchMs;
       await beat();
     }
-    // Under a steady stream of writes there is always more, and other things must be done as well.
+    // Under a steady stream of writes there is always more to drain, and other things must be done as well.
     isWriting = true;
     const result = await drain(options, stopping.signal, watchAt);
     if (result.state === "store_unavailable") throw result.error;
     if (result.state === "busy") return;
     if ((await wanted(pool)).length > 0) {
-      // Changes come first, before each of the graphs.
+      // One graph at a time: changes are drained before each of them.
       woken = await rebuildNext(options, stopping.signal);
       return;
     }
@@ -143,7 +147,10 @@ export function createDrainer({
       .catch((error: unknown) => logger.debug({ err: error }, "cannot note the state of the graph"));
   }
 
-  /** What is under way goes on: it may still arrive, and sending it again would be no quicker. */
+  /**
+   * Notes that the store has stopped answering, or answers again. Requests under way go on: they may still
+   * succeed, and sending them again would be no quicker.
+   */
   async function tell(isDown: boolean): Promise<void> {
     if (isDown) return note("unavailable", SILENT);
     await pool
@@ -177,7 +184,8 @@ export function createDrainer({
            or exists (select from app_private.graph_rebuilds where requested_at is not null) as found`,
       );
       const found = rows[0]!.found;
-      // What is still there at a second look has been waiting since the first at least, by whatever clock.
+      // Work that is still there at a second look has been waiting at least since the first, whatever any
+      // clock says.
       if (found && sawWork) await wake();
       sawWork = found;
     } catch (error) {
@@ -201,7 +209,7 @@ export function createDrainer({
   };
 }
 
-/** What to try after a failure that trying the same again might only repeat. */
+/** Options for another attempt, after a failure that the same options might only repeat. */
 function easier(options: DrainOptions, error: unknown): DrainOptions {
   if (error instanceof GraphUnconfirmed) {
     return { ...options, patienceMs: Math.min((options.patienceMs ?? PATIENCE_MS) * 2, LONGEST_PATIENCE_MS) };

@@ -16,18 +16,18 @@ export interface HoldOptions {
   patienceMs?: number;
 }
 
-/** What whoever has the right works with. */
+/** What the holder of the lock works with. */
 export interface Hold {
-  /** the connection that has the lock: whoever has lost it can no longer note anything */
+  /** the connection that has the lock: a process that has lost it can no longer note anything */
   client: PoolClient;
   session: GraphSession;
-  /** its number */
+  /** the number of the drain */
   drain: bigint;
-  /** aborted when the connection, and with it the right, is lost */
+  /** aborted when the connection, and with it the lock, is lost */
   lost: AbortSignal;
 }
 
-/** How often whoever has the right says so, lest others take them for frozen. */
+/** How often the holder notes that it is alive, so that others do not take it for frozen. */
 const BEAT_MS = 10_000;
 // Any number will do as long as all versions of this program agree on it.
 const DRAIN_LOCK = 7203545;
@@ -38,16 +38,16 @@ const LOCKS = {
 };
 
 /**
- * Does something while nobody else writes the graph.
+ * Does some work while no other process writes the graph.
  * @throws OtherNames
- * @returns undefined when somebody else does so now
+ * @returns undefined if another process holds the lock now
  */
 export function tryHold<T>(options: HoldOptions, work: (hold: Hold) => Promise<T>): Promise<T | undefined> {
   return withLock(options, "try", work);
 }
 
 /**
- * Does something while nobody else writes the graph; waits until they have stopped.
+ * Does some work while no other process writes the graph; waits for the lock.
  * @throws OtherNames
  */
 export async function hold<T>(options: HoldOptions, work: (hold: Hold) => Promise<T>): Promise<T> {
@@ -65,14 +65,15 @@ async function withLock<T>(
   const onError = (error: Error) => lost.abort(error);
   client.on("error", onError);
   try {
-    // A machine that is gone without a word would keep the lock for hours. And a store may take minutes to load what it was
-    // sent, in which nothing is asked.
+    // Without keepalives, a machine that disappears would keep the lock for hours. And a store may take
+    // minutes to load what it was sent, while this connection is idle.
     await client.query(
       "set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3; set idle_session_timeout = 0",
     );
     const endSilent = () => pool.query("select app_private.end_silent_graph_holder($1)", [DRAIN_LOCK]);
     const looking = setInterval(() => void endSilent().catch(() => undefined), BEAT_MS);
-    // In one statement with the first word, lest somebody takes the silence before it for the new holder's.
+    // The first sign of life is noted in the same statement, so that nobody takes the silence before it for
+    // the new holder's.
     const { rows } = await client
       .query<{ locked: boolean }>(LOCKS[how], [DRAIN_LOCK])
       .finally(() => clearInterval(looking));
@@ -84,7 +85,7 @@ async function withLock<T>(
       void pool.query("select app_private.note_graph_held()").catch(() => undefined);
     }, BEAT_MS);
     await requireSameNames(client, names);
-    // By a statement of its own, which sees what the last holder noted.
+    // A separate statement, which sees what the last holder noted.
     const { identity, drain, last, run } = await drawRun(client);
     const graphs = await readKnownTurns(client);
     const origin = { identity, run, runs: await readRuns(client, last, graphs) };
@@ -101,8 +102,8 @@ async function withLock<T>(
     try {
       return await work({ client, session, drain, lost: lost.signal });
     } finally {
-      // Also what changed no graph, or what was confirmed before something failed: from now on the store must not say less,
-      // and whoever comes next expects it to say no more.
+      // Also notes updates that changed no graph, or were confirmed before something failed: from now on the
+      // store must not be behind them, and the next holder expects it to be no further ahead.
       if (session.last() > last && !lost.signal.aborted)
         await noteTurns(client, new Map(), { last: session.last() });
     }

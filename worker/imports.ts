@@ -7,7 +7,7 @@ import { parseAccelerators, withBroader } from "../graph/skos.ts";
 import type { PeopleGroup, VocabularyProblem } from "../graph/skos.ts";
 import type { Queryable } from "./records.ts";
 
-/** What a new edition of the vocabulary did, in numbers of codes; `rechecked` counts records. */
+/** The result of importing an edition of the vocabulary, in numbers of codes; `rechecked` counts records. */
 export interface VocabularyImport {
   added: number;
   changed: number;
@@ -29,7 +29,7 @@ export async function importVocabulary(
 ): Promise<VocabularyImport> {
   await requireSameNames(db, names);
   const { accelerators, problems, notations } = await readVocabulary(db, turtle, names);
-  // By its URI as well, where its code is what is wrong with it.
+  // By the URI as well, since the code may be what is wrong.
   const leftOut = problems.flatMap(({ concept }) => [concept, ...(notations.get(concept) ?? [])]);
   const { rows } = await db.query<{ result: Omit<VocabularyImport, "problems"> }>(
     "select app_private.import_accelerators($1, $2) as result",
@@ -39,7 +39,8 @@ export async function importVocabulary(
 }
 
 /**
- * What an import of this edition would find: the concepts that it would take, and what is wrong with the others.
+ * Checks an edition as an import would: returns the concepts that it would take, and what is wrong with the
+ * others.
  * @throws VocabularyError when the text cannot be read or contains no usable concept
  */
 export async function readVocabulary(
@@ -77,7 +78,7 @@ export async function readVocabulary(
   return { accelerators: withBroader(wellFormed, problems), problems, notations };
 }
 
-/** What is wrong with each text of a list, by its place. */
+/** What is wrong with the texts of a list, by their index. */
 export async function problemsOf(
   db: Queryable,
   kind: keyof typeof longestText | "uri",
@@ -85,7 +86,7 @@ export async function problemsOf(
 ): Promise<Map<number, string>> {
   const { rows } = await db.query<{ place: number; problem: string }>(
     "select place, problem from app_private.problems_by_place($1, $2)",
-    // It has no text with NUL, and could not be asked about the others together with one.
+    // PostgreSQL has no text with NUL: one such text would make the query fail for all the others.
     [kind, texts.map((text) => text?.replaceAll("\0", "") ?? null)],
   );
   const problems = new Map(rows.map(({ place, problem }) => [place, problem]));
@@ -94,7 +95,7 @@ export async function problemsOf(
   return problems;
 }
 
-/** What an import of people groups did, in numbers of groups; `rechecked` counts records. */
+/** The result of importing people groups, in numbers of groups; `rechecked` counts records. */
 export interface PeopleGroupImport {
   added: number;
   changed: number;

@@ -37,15 +37,16 @@ export function runJobs(
 }
 
 /**
- * Graphile-worker listens on a connection that it gives back twice if it is lost while it is being given back. The pool throws
- * then, where nobody catches it, which would end the process.
+ * Makes a pool tolerate a client that is released twice. Graphile-worker does so with the connection that it
+ * listens on, if that is lost while it is being released. The pool would throw where nothing catches it,
+ * which would end the process.
  */
 export function forgiving(pool: Pool): Pool {
   type Connected = Parameters<Pool["connect"]>[0];
   const connect = (connected?: Connected) => {
     if (!connected) return pool.connect();
     return pool.connect((error, client, release) => {
-      // A pool that has ended has nothing to give, and nothing by which to give it back.
+      // A pool that has ended passes no client, and no function to release it.
       if (!client) return connected(error, client, release);
       let isReleased = false;
       connected(error, client, (broken) => {
@@ -63,7 +64,10 @@ export function forgiving(pool: Pool): Pool {
   });
 }
 
-/** Graphile-worker logs every job, which is only a detail here. Its messages quote what jobs failed on, and stay outside. */
+/**
+ * Logs graphile-worker's jobs at debug level. Its messages are left out, because they quote what jobs failed
+ * on.
+ */
 export function graphileLogger(logger: Logger): GraphileLogger {
   return new GraphileLogger(() => (level, _message, meta) => {
     const { job, error, fatalError, duration: durationMs } = (meta ?? {}) as Partial<Told>;
@@ -73,13 +77,16 @@ export function graphileLogger(logger: Logger): GraphileLogger {
   });
 }
 
-/** What graphile-worker says beside its messages. */
+/** What graphile-worker logs besides its messages. */
 type Told = { job: Job; error: unknown; fatalError: unknown; duration: number };
 
-// A pause before the next runner, and how long one may take to end once it has begun to.
+// The pause before the next runner, and how long a runner may take to end once it has begun to.
 const PATIENCE = { restartMs: 1_000, endingMs: 5_000 };
 
-/** Keeps a job runner running: it gives up after some failures in a row, which an outage may bring. */
+/**
+ * Restarts the job runner whenever it ends: it gives up after some failures in a row, which an outage can
+ * cause.
+ */
 export function superviseJobs(
   start: (events: WorkerEvents) => Promise<Runner>,
   logger: Logger,
@@ -123,7 +130,7 @@ function overdueEnd(events: WorkerEvents, endingMs: number): Promise<void> {
   return new Promise((resolve) => {
     let active = 0;
     let isEnding = false;
-    // A job that is running is waited for. A process whose runner has ended in time need not stay for this.
+    // The time starts when no job is running. The timer does not keep the process alive.
     const wait = () => {
       if (isEnding && active === 0) setTimeout(resolve, endingMs).unref();
     };

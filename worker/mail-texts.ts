@@ -1,5 +1,5 @@
-// What the mails say. Names, notes and organizations come from strangers: here they are text, never markup, and
-// never more than one line where one line is meant.
+// The texts of mails. Names, notes and organizations come from strangers: here they are text, never markup,
+// and never more than one line where one line is meant.
 
 import { choices } from "../db/catalog.ts";
 
@@ -13,16 +13,18 @@ export type ClaimMailData = {
   newOrgWebsite?: string;
   orgDomain?: string;
   domainMatch: boolean;
-  /** the next two: mails that were already waiting when they were introduced lack them */
+  /** missing, like emailVerified, from mails that were already waiting when it was introduced */
   orgDomainStated?: boolean;
   emailVerified?: boolean;
   claimantEmail: string;
   claimantName?: string;
   statedRoles?: string[];
-  /** whether the recipient is sent no more about claims for a while; others lack it, or mails that were waiting before */
+  /**
+   * whether the recipient gets no further mail about claims for a while; missing if not, and from older mails
+   */
   isLast?: boolean;
   role?: string;
-  /** what the role is called; mails that were already waiting when this was introduced lack it */
+  /** the title of the role; missing from mails that were already waiting when it was introduced */
   roleTitle?: string;
   /** whether a membership from elsewhere is suspended, which an approval leaves as it is; otherwise lacking */
   isSuspended?: boolean;

@@ -17,7 +17,7 @@ export type Mailer = {
   /**
    * @throws MailRefused when the server does not accept this mail
    * @throws MailServerUnavailable when it does not accept any, or cannot be reached
-   * @throws MailServerSilent when it is there, and says no more
+   * @throws MailServerSilent when it has answered, and then stops answering
    */
   send: (mail: OutgoingMail) => Promise<void>;
 };
@@ -39,14 +39,14 @@ export class MailServerUnavailable extends Error {
   override name = "MailServerUnavailable";
 }
 
-/** The server was there, and then fell silent: perhaps because the one where this mail goes does not answer it. */
+/** The server answered at first and then fell silent, perhaps because it waits for the recipient's server. */
 export class MailServerSilent extends MailServerUnavailable {
   override name = "MailServerSilent";
 }
 
-/** For one mail, however much the server says meanwhile, and for it to say anything. */
+/** The time limits for sending one mail, however much the server says meanwhile, and for any one answer. */
 const PATIENCE = { mailMs: 60_000, silenceMs: 30_000 };
-/** Of what a server said, in characters. */
+/** The most that is kept of a server's answer, in characters. */
 const LONGEST_REASON = 1_000;
 
 /**
@@ -57,7 +57,7 @@ const LONGEST_REASON = 1_000;
 export function createMailer(smtpUrl: string, from: string, { mailMs, silenceMs } = PATIENCE): Mailer {
   const transport = createTransport({
     url: smtpUrl,
-    // Until it has greeted.
+    // Until the server's greeting.
     connectionTimeout: 10_000,
     socketTimeout: silenceMs,
     disableFileAccess: true,
@@ -74,7 +74,7 @@ export function createMailer(smtpUrl: string, from: string, { mailMs, silenceMs 
           text,
           html,
           messageId: `<${id}@${domain}>`,
-          // Nobody's out-of-office note should answer a program.
+          // Keeps out-of-office replies from being sent to a program.
           headers: { "Auto-Submitted": "auto-generated" },
           signal: AbortSignal.timeout(mailMs),
         });
@@ -93,7 +93,7 @@ type SmtpError = Error & {
   timeoutType?: string;
 };
 
-// 421: the service as a whole is closing down; 530: whoever sends must log in first.
+// 421: the service as a whole is closing down; 530: the sender must log in first.
 const ABOUT_NO_MAIL = new Set<number | undefined>([421, 530]);
 
 function classify(error: unknown): Error {
@@ -101,12 +101,12 @@ function classify(error: unknown): Error {
   const { name, code, command, responseCode, response, message, timeoutType } = error as SmtpError;
   // PostgreSQL cannot store a NUL.
   const reason = (response ?? message).replaceAll("\0", "").slice(0, LONGEST_REASON);
-  // A sender who is refused is so for every mail.
+  // A sender who is refused is refused for every mail.
   const aboutThisMail = code === "EMESSAGE" || (code === "EENVELOPE" && command !== "MAIL FROM");
   if (aboutThisMail && !ABOUT_NO_MAIL.has(responseCode)) {
     return new MailRefused(reason, responseCode === undefined || responseCode >= 500, { cause: error });
   }
-  // Before its greeting the limits are others, and are met sooner.
+  // Before the greeting other limits apply, which are reached sooner.
   const isSilent = timeoutType === "SOCKET_TIMEOUT" || name === "AbortError";
   return new (isSilent ? MailServerSilent : MailServerUnavailable)(reason, { cause: error });
 }

@@ -1,5 +1,5 @@
-// The worker: from the database to the graph, and whatever runs on a schedule.
-// `npm run worker` runs it as a separate process; `npm start` runs it alongside the server.
+// The worker: writes changes of the database to the graph, and runs jobs on a schedule. `npm run worker` runs
+// it as a separate process; `npm start` runs it alongside the server.
 import type { Logger } from "pino";
 import type { Config } from "../config.ts";
 import { closePool } from "../db/close.ts";
@@ -19,7 +19,7 @@ import { createProjector } from "./projection.ts";
 import { startVerifier } from "./verifier.ts";
 import { taskList } from "./tasks/index.ts";
 
-/** The rhythm of its drainer; what it should be in operation by default. */
+/** The timing of its drainer; the defaults are meant for production. */
 type Rhythm = Pick<DrainerOptions, "watchMs" | "lookMs" | "retryMs" | "patienceMs">;
 
 export interface WorkerOptions extends Rhythm {
@@ -28,7 +28,7 @@ export interface WorkerOptions extends Rhythm {
   store: GraphStore;
   config: Config;
   logger: Logger;
-  /** of the process, where another part serves them */
+  /** the process's metrics, if another part serves them */
   metrics?: Metrics;
 }
 

@@ -1,27 +1,28 @@
-// What the database knows of what each named graph should say of itself (graph/turns.ts).
+// What the database knows about the marks that named graphs should have (graph/turns.ts).
 import type { GraphName } from "../graph/namespaces.ts";
 import { drainOf } from "../graph/turns.ts";
 import type { GraphTurns, Said, Turn } from "../graph/turns.ts";
 import type { Queryable } from "./records.ts";
 
-// What a graph says of a drain that is forgotten counts as nothing, and all of that graph is written again. It takes 7 MB.
+// How many drains are remembered, which takes 7 MB. A graph whose mark is from a forgotten drain is written
+// again as a whole.
 const REMEMBERED = 100_000n;
 const FORGET_EVERY = 1_000n;
-// Of drains that nobody noted the end of. More of them come only while no update counts.
+// How many drains are accepted that could not note their updates. There are more only while no update counts.
 const UNNOTED = 100;
 
-/** A drain that begins. */
+/** A drain that is starting. */
 interface Run {
-  /** of the database */
+  /** identity of the database */
   identity: string;
   drain: bigint;
   /** the last update that the store was seen to hold */
   last: Turn;
-  /** what nobody else calls a drain of this number */
+  /** a unique name, since another history may have a drain of this number */
   run: string;
 }
 
-/** Gives a drain its number and its name, before anything can carry them. */
+/** Gives a drain its number and its name, before any update can carry them. */
 export async function drawRun(db: Queryable): Promise<Run> {
   const { rows } = await db.query<Record<keyof Run, string>>({
     name: "draw_run",
@@ -42,7 +43,7 @@ export async function drawRun(db: Queryable): Promise<Run> {
   return { identity, run, drain, last: BigInt(row.last) };
 }
 
-/** Forgets the drains before one, but for those that graphs should say. */
+/** Forgets the drains before the given one, except those that the marks of graphs should name. */
 async function forget(db: Queryable, first: bigint): Promise<void> {
   const graphs = await readKnownTurns(db);
   await db.query("delete from app_private.graph_runs where drain < $1 and drain <> all ($2::bigint[])", [
@@ -51,7 +52,10 @@ async function forget(db: Queryable, first: bigint): Promise<void> {
   ]);
 }
 
-/** The drains that graphs may name when nothing has been lost: those that were seen, and those that nobody could note. */
+/**
+ * The names of drains that marks may have when nothing has been lost: those of noted updates, and those of
+ * drains that could not note theirs.
+ */
 export async function readRuns(db: Queryable, last: Turn, graphs: GraphTurns): Promise<string[]> {
   const { rows } = await db.query<{ run: string }>({
     name: "read_runs",
@@ -64,7 +68,9 @@ export async function readRuns(db: Queryable, last: Turn, graphs: GraphTurns): P
   return rows.map(({ run }) => run);
 }
 
-/** Which of the updates that graphs name this database has handed out. What is asked must have been said before. */
+/**
+ * Which of these marks are from this database. They must have been read from the store before this is called.
+ */
 export async function readOwn(db: Queryable, said: readonly Said[]): Promise<Set<Said>> {
   const possible = said.map(({ turn }) => turn).filter((turn) => BigInt.asIntN(64, turn) === turn);
   const { rows } = await db.query<{ drain: string; run: string }>(
@@ -82,7 +88,7 @@ function drainsOf(turns: readonly Turn[]): string[] {
   return turns.map((turn) => String(drainOf(turn)));
 }
 
-/** The last update that each named graph was seen to be changed by. */
+/** The last update that was seen to change each named graph. */
 export async function readKnownTurns(db: Queryable): Promise<Map<GraphName, Turn>> {
   const { rows } = await db.query<{ name: GraphName; turn: string }>(
     "select name, turn from app_private.graph_marks",
@@ -91,7 +97,7 @@ export async function readKnownTurns(db: Queryable): Promise<Map<GraphName, Turn
 }
 
 /**
- * Notes that named graphs were seen to be changed by these updates: from now on they must not say less.
+ * Notes the updates that were seen to change named graphs: from now on, these must not have lower numbers.
  * @param last the last update of all, if it changed none of them
  * @param loss what the store has lost, if that is why it is behind
  */

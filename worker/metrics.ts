@@ -1,4 +1,4 @@
-// What the worker tells of itself: its jobs and its mails, and how far the graph is behind.
+// The metrics of the worker: its jobs and its mails, and how far the graph is behind.
 import type { TaskList } from "graphile-worker";
 import type { Pool } from "pg";
 import { Gauge, Histogram } from "prom-client";
@@ -9,7 +9,7 @@ type MailCounts = { waiting: number; oldest: number; failed: number };
 
 /**
  * Adds the worker's metrics to those of its process.
- * @param pool of the role that owns the schema
+ * @param pool connected as the role that owns the schema
  * @param tasks the kinds of jobs there are
  * @returns the same tasks, timed
  */
@@ -86,7 +86,7 @@ async function countJobs(pool: Pool): Promise<JobCounts[]> {
   return rows;
 }
 
-/** By two small indexes; most mails have been sent. */
+/** Uses two small indexes, since most mails have been sent. */
 async function countMails(pool: Pool): Promise<MailCounts> {
   const { rows } = await pool.query<MailCounts>(
     `select waiting.*, (select count(*) from app_private.mails where failed_at is not null)::integer as failed

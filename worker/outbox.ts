@@ -19,32 +19,33 @@ export type MailOptions = {
   /** Undefined: mails are kept in the database. */
   mailer: Mailer | undefined;
   /**
-   * Whether a mail that is kept is also written to the log, of whatever level that is: who asks for a link to sign in waits for it.
-   * Addresses and texts have no place in a log of production.
+   * Whether a mail that is kept is also written to the log, whatever its level: somebody who asks for a link
+   * to sign in waits for it. Addresses and texts must not be in a production log.
    */
   showKept?: boolean;
   /** The URL of the dashboard, without a trailing slash. */
   platformUrl: string;
   logger: Logger;
-  /** Where mails get through. */
+  /** The domains where mails get through. */
   reached?: Reached;
-  /** Sends nothing else. */
+  /** Sends only to these domains. */
   isForReached?: boolean;
-  /** Ends it after the mail that is being handed over. */
+  /** Ends the run after the mail that is being sent. */
   stopping?: AbortSignal;
 };
 
 const REMEMBERED_DOMAINS = 10_000;
 
 /**
- * The domains at which the mail server has not fallen silent since it last took a mail that goes there, or refused one. Somebody
- * may have links sent to any number of domains that never answer, each of which holds who sends it for half a minute.
+ * The domains for which the mail server has accepted or refused a mail, and has not fallen silent since.
+ * Anyone may have links sent to any number of domains that never answer, and each such mail blocks the
+ * sending for half a minute.
  */
 export class Reached {
   readonly #domains = new LRUCache<string, true>({ max: REMEMBERED_DOMAINS });
   #begun: Promise<void> | undefined;
 
-  /** Those of now, and, when this is first asked, of a while before. */
+  /** The domains of now; the first call also reads those of recent mails. */
   async list(pool: pg.Pool): Promise<string[]> {
     this.#begun ??= this.#begin(pool).catch((error: unknown) => {
       this.#begun = undefined;
@@ -71,25 +72,26 @@ export class Reached {
 /** How a run ended. */
 export type MailResult = { sent: number; kept: number; refused: number; delayedSeconds: number | undefined };
 
-// In SQL, of a mail that was tried once more: minutes, then hours, for three days. Not from when it was written: the server may have
-// been away since then, and have refused it for the first time.
+// SQL for a mail that was tried once more: it is retried after minutes, then hours, for three days. The time
+// since it was written does not count: the server may have been away since then, and have refused it for the
+// first time.
 const GIVEN_UP = "attempts >= 25";
 const NEXT_TRY_IN = "least(interval '1 minute' * 2 ^ attempts, interval '4 hours')";
 
 /**
- * Sends every mail that is due. A server that is down is not an error: the mails are postponed, for longer the longer
- * it lasts (a second to a minute), and a job is left behind that comes back for them.
+ * Sends every mail that is due. A server that is down is not an error: the mails are postponed, for longer
+ * the longer it lasts (a second to a minute), and a job is added that sends them later.
  */
 export async function sendMails(options: MailOptions): Promise<MailResult> {
   const result: MailResult = { sent: 0, kept: 0, refused: 0, delayedSeconds: undefined };
-  // Before the connection is taken: it may be the last.
+  // Before a connection is taken, which may be the pool's last.
   await options.reached?.list(options.pool);
   const client = await options.pool.connect();
   let broken = false;
   try {
     const mayGoOn = () => result.delayedSeconds === undefined && !options.stopping?.aborted;
     while (mayGoOn() && (await sendNext(client, options, result)));
-    // There may be another worker.
+    // Another worker may send the rest.
     if (options.stopping?.aborted) await client.query("select graphile_worker.add_job('send_mails')");
     return result;
   } catch (error) {
@@ -212,18 +214,19 @@ async function noteRefusal(client: pg.PoolClient, row: MailRow, refusal: MailRef
   );
 }
 
-/** Where a mail goes, with the sign before it. */
+/** The domain of an address, with the @ before it. */
 function domainOf(recipient: string): string {
   return recipient.slice(recipient.lastIndexOf("@")).toLowerCase();
 }
 
 /**
- * Puts off all that are due, the one that could not be sent behind the others: the server may fall silent at that one alone. The
- * others stay in their order, or several such mails would change places before them for ever.
+ * Postpones all mails that are due, the failed one behind the others: the server may fall silent at that one
+ * alone. The others keep their order, or several such mails would keep taking turns ahead of them forever.
  *
- * Of a server that was there and fell silent only those that go where this one goes: it may wait for the server there. Another job
- * sees to the others. And it may have taken the mail, without having said so in time: this one is tried as seldom as a refused
- * one, or its recipient would get it every minute.
+ * If the server answered at first and then fell silent, only mails to the same domain are postponed, since it
+ * may wait for the server there; another job sends the others. The server may also have accepted the mail
+ * without saying so in time, so this mail is tried as seldom as a refused one: otherwise its recipient would
+ * get it every minute.
  */
 async function putOff(client: pg.PoolClient, row: MailRow, reason: Error): Promise<number> {
   const to = reason instanceof MailServerSilent ? domainOf(row.recipient) : "";

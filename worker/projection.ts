@@ -1,4 +1,4 @@
-// Brings revisions of records into the graph: build, check, write. Knows nothing about queues and locks.
+// Writes revisions of records to the graph: build, check, write. Knows nothing about queues and locks.
 import { createLoadCheck } from "../graph/load-check.ts";
 import type { LoadCheck, LoadError } from "../graph/load-check.ts";
 import { createNames } from "../graph/namespaces.ts";
@@ -18,7 +18,8 @@ import type { Queryable, Revision } from "./records.ts";
 
 // In characters. Stores read a whole update before they start on it.
 const LONGEST_UPDATE = 8_000_000;
-// Before a record is taken out of the graph because of what the store, or something before it, said once.
+// How often a record is tried before it is removed from the graph: the store, or a proxy, may have refused it
+// only once.
 const ATTEMPTS = 3;
 
 /** What became of one revision: in the graph, refused, or (a deleted row) gone from it. */
@@ -28,11 +29,11 @@ interface Outcome {
   revision: string;
   state: "synced" | "rejected" | "removed";
   errors: readonly LoadError[];
-  /** whether it was the store that refused it, which it may not do again */
+  /** whether the store refused it, which may not happen again */
   byStore: boolean;
 }
 
-/** An outcome that the store shows, after the update of this number. */
+/** An outcome that the store shows, with the number of its update. */
 export type Confirmed = Outcome & { turn: Turn };
 
 /** Everything that turns rows into triples, for one set of names. */
@@ -90,10 +91,10 @@ export async function prepare(
 }
 
 /**
- * Replaces what the graph holds for the prepared revisions, in one update. If the store refuses it or fails on it, the
- * revisions are halved until the records at fault are found, and the others go in. One counts as at fault when it is
- * refused again and again by a store that takes other changes in between.
- * @throws GraphUnavailable when the store cannot be used now; some of it may have been written
+ * Replaces what the graph holds for the prepared revisions, in one update. If the store refuses it or fails
+ * on it, the revisions are halved until the records at fault are found, and the others are written. A record
+ * is at fault if the store refuses it repeatedly, and takes other changes in between.
+ * @throws GraphUnavailable when the store cannot be used now; some of the revisions may have been written
  */
 export async function write(
   projector: Projector,
@@ -183,7 +184,7 @@ export async function write(
   return outcomes;
 }
 
-/** @throws GraphRejected for what is better sent in pieces */
+/** @throws GraphRejected for an update that is better sent in pieces */
 function withinLimit(update: string, records: number): string {
   if (update.length <= LONGEST_UPDATE || records <= 1) return update;
   throw new GraphRejected(413, "The update is longer than a store should have to read at once.");
@@ -195,8 +196,8 @@ function outcome(revision: Revision, state: Outcome["state"], errors: readonly L
 
 /**
  * Notes what the graph now holds, for exactly the revisions that were written. Rows that a writer holds right
- * now are left out: they are about to get another revision, and neither side waits for the other. What was
- * removed keeps its row, as a reminder that the graph must hold nothing for it.
+ * now are left out: they are about to get another revision, and neither side waits for the other. A removed
+ * record keeps its row, as a reminder that the graph must hold nothing for it.
  * @returns how many were noted
  */
 export async function noteOutcomes(db: Queryable, outcomes: readonly Confirmed[]): Promise<number> {

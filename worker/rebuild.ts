@@ -1,5 +1,6 @@
-// Writes the whole graph anew from the tables, while both are in use. That it is wanted is noted in the database, graph by
-// graph: a rebuild that is killed, or whose store is, is taken up again by the next worker or the next call.
+// Rebuilds the whole graph from the tables, while both are in use. The request for it is noted in the
+// database, graph by graph: a rebuild that is killed, or whose store is, is continued by the next worker or
+// the next call.
 import type { Pool, PoolClient } from "pg";
 import { requireSameNames } from "../db/settings.ts";
 import { requireUpdates } from "../graph/session.ts";
@@ -25,11 +26,11 @@ import { inSnapshot, noteWritten, recordsIn } from "./snapshot.ts";
 import { removalOf, strangersAmongRecords } from "./strangers.ts";
 import { markRecords, watchUntilDone } from "./watch.ts";
 
-/** How far a rebuild is, in records. */
+/** The progress of a rebuild, in records. */
 export interface RebuildProgress {
   total: number;
   written: number;
-  /** that the load check refused and that are therefore not in the graph */
+  /** records that the load check refused, so that they are not in the graph */
   rejected: number;
 }
 
@@ -37,9 +38,11 @@ const LOOK_MS = 200;
 
 /**
  * Replaces every named graph of the service, each in one step: readers see the old one until the new one is
- * complete. Changes made meanwhile wait, and the next drain brings them in. A worker may do a part of it.
+ * complete. Changes made meanwhile wait, and the next drain writes them. A worker may replace some of the
+ * graphs.
  * @param onProgress called now and then
- * @throws OtherNames, and GraphUnavailable; the graphs that had not been reached are then unchanged, and still to be replaced
+ * @throws OtherNames, and GraphUnavailable; graphs that had not been reached are then unchanged, and still to
+ *   be replaced
  */
 export async function rebuild(
   options: DrainOptions,
@@ -54,7 +57,8 @@ export async function rebuild(
   );
   const looking = setInterval(() => void readProgress(pool).then(onProgress, () => undefined), LOOK_MS);
   try {
-    // A worker has its turn again and again; waiting in the queue for one is the only way to get one as well.
+    // A worker takes the lock again and again; only by waiting in the queue for it does this call get it as
+    // well.
     while ((await wanted(pool)).length > 0) await hold(options, (held) => rebuildOne(options, held));
   } finally {
     clearInterval(looking);
@@ -66,7 +70,7 @@ export async function rebuild(
 
 /**
  * Replaces one of the graphs that are to be replaced.
- * @returns whether there was one, and nobody else was writing
+ * @returns whether there was one, and no other process was writing
  */
 export async function rebuildNext(options: DrainOptions, signal?: AbortSignal): Promise<boolean> {
   const done = await tryHold(options, (held) => rebuildOne(options, held, signal));
@@ -89,7 +93,7 @@ export async function wanted(db: Pool | PoolClient): Promise<RecordKind[]> {
   return rows.map(({ kind }) => kind);
 }
 
-/** How far the rebuild is that is under way, or how far the last one came. */
+/** The progress of the current rebuild, or of the last one. */
 async function readProgress(db: Pool): Promise<RebuildProgress> {
   const { rows } = await db.query<Record<keyof RebuildProgress, string>>(
     "select sum(total) as total, sum(written) as written, sum(rejected) as rejected from app_private.graph_rebuilds",
@@ -118,7 +122,7 @@ async function rebuildGraph(kind: RecordKind, options: DrainOptions, held: Hold)
   try {
     ({ turn: replaced, shown } = await replaceTwice(kind, options, held, doubtful));
   } catch (error) {
-    // A store that takes other changes refuses this graph, in whatever words.
+    // If the store takes other changes, it refuses this graph, whatever its error says.
     if (!isAnswer(error) || lost.aborted) throw error;
     shown = await requireUpdates(session, kind, lost);
     // Too large for the store, perhaps. Record by record it will take what it can.
@@ -132,7 +136,7 @@ async function rebuildGraph(kind: RecordKind, options: DrainOptions, held: Hold)
   }
   await markAgain(client, kind, doubtful);
   await noteTurns(client, new Map([[kind, shown]]));
-  // On the connection that has the lock: whoever has lost it cannot say that the graph is complete.
+  // On the connection that has the lock: a process that has lost it must not note that the graph is complete.
   await client.query(
     `update app_private.graph_rebuilds set requested_at = null, is_repair = false, turn = coalesce($3, turn)
      where kind = $1 and requested_at = $2::timestamptz`,
@@ -140,13 +144,19 @@ async function rebuildGraph(kind: RecordKind, options: DrainOptions, held: Hold)
   );
 }
 
-/** Whether it may be because of what was sent: a store that cannot be reached, or shows nothing, is to be waited for. */
+/**
+ * Whether an error may be because of what was sent. If the store cannot be reached, or does not show an
+ * update, all that helps is to wait.
+ */
 function isAnswer(error: unknown): boolean {
   if (error instanceof GraphUnreachable || error instanceof GraphUnconfirmed) return false;
   return error instanceof GraphRejected || error instanceof GraphUnavailable;
 }
 
-/** Sends a graph whole, and once more if the store takes other changes: one failure need not be because of the graph. */
+/**
+ * Sends a whole graph, and once more if the store takes other changes: one failure need not be because of the
+ * graph.
+ */
 async function replaceTwice(
   kind: RecordKind,
   { pool, store, projector }: DrainOptions,
@@ -165,7 +175,7 @@ async function replaceTwice(
   try {
     return await replace();
   } catch (error) {
-    // What takes too long would take as long again.
+    // After a timeout, another attempt would take as long.
     if (!isAnswer(error) || error instanceof GraphTimeout || lost.aborted) throw error;
     await requireUpdates(session, undefined, lost);
     doubtful.length = 0;
@@ -177,7 +187,7 @@ async function replaceTwice(
 }
 
 /**
- * Removes what no table contains from a graph that cannot be replaced as a whole.
+ * Removes subjects that no table contains from a graph that cannot be replaced as a whole.
  * @returns the number of the last update, if one was needed
  */
 async function removeStrangers(

@@ -72,13 +72,14 @@ function toRevision({ kind, id, revision, row }: MarkedRow): Revision {
 
 /**
  * The records that have waited longest for the graph, with their rows, all read at the same moment.
- * @param onlyFree without those that a writer holds, which takes a lock for each
+ * @param onlyFree leaves out records that a writer holds, which takes a lock on each of the others
  */
 export async function readDirty(db: Queryable, limit: number, onlyFree: boolean): Promise<Revision[]> {
   const dirty = (columns: string) =>
     `select ${columns} from app_private.dirty_records order by dirty_since limit $1`;
-  // To lock a row is to see it as it is by then, which may be later than the rest of the statement does. A revision read
-  // that way would be noted as written with the content of the one before, so it is read once more, from the snapshot.
+  // Locking a row reads its current version, which may be newer than what the rest of the statement sees. A
+  // revision read that way would be noted as written with the content of the one before, so it is read once
+  // more, from the snapshot.
   const marked = onlyFree
     ? `free as materialized (${dirty("kind, record_id")} for no key update skip locked), marked as (
          select kind, record_id, revision from free join app_private.graph_records using (kind, record_id)
@@ -95,7 +96,7 @@ export async function readDirty(db: Queryable, limit: number, onlyFree: boolean)
 /** The revision of a record that no trigger has seen. */
 export const NEVER_MARKED = "0";
 
-/** A record as seen when all the tables are read. */
+/** A record with its state in the graph, as read page by page. */
 export interface PageRow extends Revision {
   state: (typeof enums.graph_status)[number];
 }
@@ -139,7 +140,10 @@ export function readRecords(db: Queryable, kind: RecordKind, ids: readonly strin
   return readRows(db, kind, "= any ($1)", [ids]);
 }
 
-/** Which of some records the graph may hold: those that exist, with what it made of them, or are yet to be removed. */
+/**
+ * Which of these records the graph may hold, with their states: those that exist, and those that are yet to
+ * be removed.
+ */
 export async function existingIds(
   db: Queryable,
   kind: RecordKind,

@@ -27,7 +27,10 @@ export type Reference = ListName;
 
 export const REFERENCES = LIST_NAMES;
 
-/** In SQL, what of a list can be in the graph: one URI that a store refuses would keep all of it out, and older rows were not checked as closely. */
+/**
+ * SQL conditions for the rows of a list that can be in the graph: one URI that a store refuses would keep out
+ * the whole list, and older rows were not checked as closely.
+ */
 export const WRITABLE = {
   accelerators: "app_private.is_concept_uri(concept_uri)",
   organizations: "app_private.is_http_uri(org_uri)",
@@ -64,7 +67,7 @@ const LISTS: Record<Reference, (db: Queryable, names: Names) => Promise<Iterable
   shapes: (db, names) => publishedTriples(db, names, "shapes"),
 };
 
-/** What the tables have of a list under URIs that no store would take. */
+/** The URIs of rows that are left out of a list, because no store would take them. */
 const LEFT_OUT: Partial<Record<Reference, string>> = {
   accelerators: `select concept_uri as uri from app_public.accelerators where not ${WRITABLE.accelerators}`,
   organizations: `select org_uri as uri from app_public.organizations
@@ -94,14 +97,15 @@ export function referenceGraph(names: Names, reference: Reference): string {
   return names.lists[reference];
 }
 
-/** What the graph should hold for a list. */
+/** The triples that the graph should hold for a list. */
 export async function referenceTriples(db: Queryable, names: Names, reference: Reference): Promise<Quad[]> {
   return [...(await LISTS[reference](db, names))];
 }
 
 /**
- * Writes the lists that have changed since the graph last had them, each as a whole. One that cannot be written while
- * the store takes other changes stays dirty and is tried again later, less and less often; nothing else waits for it.
+ * Writes the lists that have changed since the graph last had them, each as a whole. A list that cannot be
+ * written although the store takes other changes stays dirty and is tried again later, less and less often;
+ * nothing else waits for it.
  * @throws GraphUnavailable when the store takes nothing
  */
 export async function writeDirtyReferences(
@@ -113,7 +117,7 @@ export async function writeDirtyReferences(
   signal?: AbortSignal,
 ): Promise<void> {
   const { rows } = await db.query<{ name: Reference; revision: string }>(
-    // Not those of which a writer is about to make another edition: to note them would be to wait for that writer.
+    // Leaves out lists that a writer is about to change: noting them would mean waiting for that writer.
     "select name, revision from app_private.due_references for no key update skip locked",
   );
   for (const { name, revision } of rows) {

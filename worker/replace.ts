@@ -16,29 +16,29 @@ export interface ReplaceOptions {
   names: Names;
   /** which graph */
   name: GraphName;
-  /** what it shall hold: groups of triples, each about one subject, in portions */
+  /** its new content: groups of triples, each about one subject, in portions */
   subjects: AsyncIterable<readonly (readonly Quad[])[]>;
   signal?: AbortSignal;
 }
 
 const SUBJECTS_PER_UPDATE = 200;
-// How long a store may take without reading on, or for what it does after the last byte. How long all of it takes depends
-// on the size of the graph, of which nobody knows an end.
+// How long a store may stop reading, or work after the last byte. The time for the whole transfer depends on
+// the size of the graph, which has no limit.
 const STALLED_MS = 600_000;
 const NO_LIMIT_MS = 2 ** 31 - 1;
 
 /** The two numbers of a replacement. */
 export interface Replaced {
-  /** of what was sent: a graph that says it, or more, holds all of it */
+  /** of what was sent: a graph with this number or a higher one holds all of it */
   turn: Turn;
-  /** of the update that showed it to have arrived */
+  /** of the update that showed that it had arrived */
   shown: Turn;
 }
 
 /**
- * Replaces a graph, and makes sure afterwards that the store shows this edition of it and all of its triples.
- * @throws GraphUnavailable, GraphRejected, and what `subjects` throws; the graph is then as it was, or it is replaced
- * and what does not go into XML is missing from it
+ * Replaces a graph, and makes sure afterwards that the store shows this version of it and all of its triples.
+ * @throws GraphUnavailable, GraphRejected, and what `subjects` throws; the graph is then unchanged, or it is
+ *   replaced but lacks triples that cannot be written in XML
  */
 export async function replaceGraph(options: ReplaceOptions): Promise<Replaced> {
   const { store, session, name, signal } = options;

@@ -1,4 +1,5 @@
-// A snapshot of the tables: what a graph that is replaced as a whole is made of, and what of it was waiting to be written.
+// A snapshot of the tables, from which a whole graph is replaced, and which shows which of its records were
+// waiting to be written.
 import type { Quad } from "@rdfjs/types";
 import type { Pool, PoolClient } from "pg";
 import { UNHURRIED } from "../db/unhurried.ts";
@@ -15,9 +16,9 @@ export interface Snapshot {
   tables: PoolClient;
   pool: Pool;
   projector: Projector;
-  /** receives the records of which the database says something else than the load check does now */
+  /** receives the records whose noted state differs from what the load check finds now */
   doubtful: string[];
-  /** receives the records that are waiting and do not pass */
+  /** receives the waiting records that do not pass the load check */
   refused: Set<string>;
 }
 
@@ -48,7 +49,7 @@ export async function* recordsIn(snapshot: Snapshot, kind: RecordKind): AsyncGen
     // A record whose check now comes out differently, as after a change to the shapes, is left for the drain to decide.
     const rejected = new Set(refused.map(({ revision }) => revision.id));
     for (const { id, revision, state } of page) {
-      // What has never been marked seems to be waiting.
+      // A record that was never marked only seems to be waiting.
       if (state !== "pending" || revision === NEVER_MARKED) {
         if (state !== (rejected.has(id) ? "rejected" : "synced")) doubtful.push(id);
       } else if (rejected.has(id)) waiting.add(id);
@@ -63,9 +64,10 @@ export async function* recordsIn(snapshot: Snapshot, kind: RecordKind): AsyncGen
 }
 
 /**
- * Notes as written what was waiting, which after a loss is everything: the next drain would write all of it once more. What has
- * changed since, and what does not pass the load check, is left to it.
- * @param shown the update that showed the graph to have arrived
+ * Notes the records that were waiting as written. After a loss that is all of them, and the next drain would
+ * write them all once more. Records that have changed since, or do not pass the load check, are left to the
+ * drain.
+ * @param shown the update that showed that the graph had arrived
  */
 export async function noteWritten(
   db: PoolClient,
@@ -75,7 +77,7 @@ export async function noteWritten(
 ): Promise<void> {
   let after: string | undefined;
   for (;;) {
-    // What has been deleted is not in the graph either.
+    // Deleted records are included: they are not in the graph either.
     const { rows } = await tables.query<{ id: string; revision: string }>(
       `select record_id as id, revision from app_private.graph_records
        where kind = $1 and state = 'pending' and ($2::uuid is null or record_id > $2)

@@ -8,21 +8,21 @@ import type { RecordKind } from "../records/record.ts";
 import { GraphRejected, GraphUnavailable } from "../graph/store.ts";
 import type { GraphStore } from "../graph/store.ts";
 
-/** The records of a kind, by what the graph has made of them. */
+/** The number of records of a kind, by their state in the graph. */
 type StateCounts = { kind: RecordKind; records: number; pending: number; synced: number; rejected: number };
 
-/** What the tables say, as app_private.graph_status has it. */
+/** What the tables say, as app_private.graph_status returns it. */
 export type GraphStatus = {
   /** how the graph store is doing; graph/states.ts tells what each state means */
   state: (typeof enums.graph_state)[number];
   reason: string | null;
   since: string;
-  /** how far the rebuild is that is under way */
+  /** progress of the current rebuild */
   rebuild: RebuildProgress | null;
   /** when the last verification of everything ended, and how many differences it found and left */
   verifiedAt: string | null;
   drift: number | null;
-  /** why the background verification does not come further */
+  /** why the background verification is stuck */
   verificationTrouble: string | null;
   graphs: StateCounts[];
   /** how long the oldest change has been waiting */
@@ -34,14 +34,17 @@ export type GraphStatus = {
   rejected: { kind: RecordKind; id: string; errors: LoadError[] }[];
 };
 
-/** What both sides say. */
+/** What the tables and the store say. */
 export type ProjectionStatus = Omit<GraphStatus, "graphs"> & {
   storeAvailable: boolean;
-  /** with the named graph in which the records belong, and its triples in the store; null if it cannot be asked */
+  /**
+   * with the named graph of these records, and how many triples the store has in it; null if it cannot be
+   * asked
+   */
   graphs: (StateCounts & { graph: string; triples: number | null })[];
 };
 
-/** Looks at both sides; a store that is down is part of the answer. */
+/** Asks the tables and the store; a store that is down is part of the answer. */
 export async function projectionStatus(
   pool: Pool,
   store: GraphStore,
@@ -49,7 +52,7 @@ export async function projectionStatus(
 ): Promise<ProjectionStatus> {
   const { rows } = await pool.query<{ status: GraphStatus }>("select app_private.graph_status() as status");
   const { status } = rows[0]!;
-  // Counting may take long, and a store that is silent would be waited for as long.
+  // Checked first: counting may take long, and a silent store would be waited for as long.
   const triples = (await store.isAvailable()) ? await countTriples(store, names) : undefined;
   return {
     ...status,

@@ -1,4 +1,5 @@
-// Finds what should not be in the store at all: in the graphs of the service, and beside them in what partners query.
+// Finds data that should not be in the store at all: in the graphs of the service, and elsewhere in what
+// partners query.
 import type { Readable } from "node:stream";
 import type { Pool } from "pg";
 import type { RecordKind } from "../records/record.ts";
@@ -10,19 +11,22 @@ import { exceptMark } from "../graph/turns.ts";
 import type { Numbered } from "../graph/turns.ts";
 import { existingIds } from "./records.ts";
 
-/** A subject that is not a record: an IRI, or what the store writes for anything else, as the label of a blank node. */
+/**
+ * A subject that should not be there: an IRI, or what the store writes for anything else, such as the label
+ * of a blank node.
+ */
 interface Stranger {
   iri: string;
-  /** the record, if it is one that the load check keeps out */
+  /** the id of the record, if the load check refused it */
   refused?: string;
 }
 
 const SUBJECTS_AT_ONCE = 500;
-// Of whole graphs, which may be large: a million records take a minute or two, and nobody waits for it.
+// For queries over whole graphs: a million records take a minute or two, and no caller waits for that.
 const TIMEOUT_MS = 3_600_000;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** The subjects of the graph of a kind that it should not have, in groups. */
+/** The subjects that the graph of a kind should not have, in groups. */
 export async function* strangersAmongRecords(
   { pool, store, names }: { pool: Pool; store: GraphStore; names: Names },
   kind: RecordKind,
@@ -45,7 +49,7 @@ export async function* strangersAmongRecords(
   }
 }
 
-/** A large graph takes minutes to list: a record may have been withdrawn from it since. */
+/** Leaves out records that were removed in the meantime: a large graph takes minutes to list. */
 async function stillThere(store: GraphStore, graph: string, strangers: Stranger[]): Promise<Stranger[]> {
   const records = strangers.filter(({ iri }) => idOf(graph, iri) !== undefined);
   if (records.length === 0) return strangers;
@@ -62,7 +66,7 @@ function idOf(graph: string, iri: string): string | undefined {
   return UUID.test(id) ? id : undefined;
 }
 
-/** The subjects of the graph in which the service notes what it has written, but for what belongs there. */
+/** The subjects that should not be in the graph with the mark of the whole (graph/turns.ts). */
 export async function strangersAmongTurns(store: GraphStore, names: Names): Promise<string[]> {
   const strangers: string[] = [];
   for await (const subjects of subjectsOf(store, names, names.turnsGraph)) strangers.push(...subjects);
@@ -71,11 +75,12 @@ export async function strangersAmongTurns(store: GraphStore, names: Names): Prom
 
 /** The subjects of a graph in groups, streamed: there may be as many as there are records. */
 async function* subjectsOf(store: GraphStore, names: Names, graph: string): AsyncGenerator<string[]> {
-  // A store need not remember them all to give each once: it finds the triples of a subject together.
+  // REDUCED is enough, and the store need not remember all subjects: it finds the triples of a subject
+  // together.
   const { body } = await store.query(`SELECT REDUCED ?s WHERE { ${contentOf(names, graph)} }`, {
     accept: "text/tab-separated-values",
-    // As a query of the public: the embedded store makes the answers to the service's own at once, for which this may be
-    // too long.
+    // As a public query: the embedded store builds answers to the service's own queries in one piece, for
+    // which this may be too long.
     priority: "public",
     fresh: true,
     timeoutMs: TIMEOUT_MS,
@@ -94,12 +99,15 @@ async function* subjectsOf(store: GraphStore, names: Names, graph: string): Asyn
     }
     if (subjects.length > 0) yield subjects;
   } finally {
-    // Nobody else ends the query when whoever asked gives up.
+    // Otherwise the query would go on when the consumer stops early.
     body.destroy();
   }
 }
 
-/** As the format has them: what else counts as the end of a line to some may stand in an IRI. */
+/**
+ * Splits at the line breaks of the format only: an IRI may contain other characters that some readers take
+ * for a line break.
+ */
 async function* linesOf(body: Readable): AsyncGenerator<string> {
   let begun = "";
   for await (const chunk of body.setEncoding("utf8") as AsyncIterable<string>) {
@@ -110,12 +118,15 @@ async function* linesOf(body: Readable): AsyncGenerator<string> {
   yield begun;
 }
 
-/** All that a graph holds, but for what it says of itself. */
+/** A pattern for everything that a graph holds, except its mark. */
 export function contentOf(names: Names, graph: string): string {
   return `GRAPH <${graph}> { ?s ?p ?o ${exceptMark(names, graph)} }`;
 }
 
-/** The update that removes subjects from a graph; what is no IRI cannot be named, so all of that goes. */
+/**
+ * The update that removes subjects from a graph. Subjects that are not IRIs cannot be named, so all of those
+ * are removed.
+ */
 export function removalOf(
   { note, condition }: Numbered,
   names: Names,
@@ -140,7 +151,10 @@ function isIri(subject: string): boolean {
   return !/^(?:_:|<<)/.test(subject);
 }
 
-/** Whether an IRI that an update names is this one in every store: others they refuse, or take for another. */
+/**
+ * Whether every store understands this IRI the same way in an update; others they refuse, or take for another
+ * IRI.
+ */
 function isPlain(subject: string): boolean {
   return (
     /^https?:\/\/[a-z0-9.-]+(?::[0-9]+)?\/[!$&-;=?-Z_a-z~]*(?:#[!$&-;=?-Z_a-z~]*)?$/.test(subject) &&
@@ -148,7 +162,7 @@ function isPlain(subject: string): boolean {
   );
 }
 
-/** The named graphs in the store that are none of the service's: IRIs, or labels of blank nodes. */
+/** The named graphs in the store that are not the service's: IRIs, or labels of blank nodes. */
 export async function unlistedGraphs(store: GraphStore, names: Names): Promise<string[]> {
   const listed = new Set(names.namedGraphs);
   const rows = await store.select("SELECT DISTINCT ?g WHERE { GRAPH ?g { ?s ?p ?o } }", {
@@ -160,7 +174,9 @@ export async function unlistedGraphs(store: GraphStore, names: Names): Promise<s
   });
 }
 
-/** What an unlisted graph holds, as a pattern; all that blank nodes name, where it is one of them. */
+/**
+ * A pattern for what an unlisted graph holds; if a blank node names it, for all graphs that blank nodes name.
+ */
 export function contentOfUnlisted(graph: string): string {
   const named = isIri(graph) ? `STR(?g) = ${termText(literal(graph))}` : "isBlank(?g)";
   return `${isPlain(graph) ? `VALUES ?g { <${graph}> }` : `FILTER(${named})`} GRAPH ?g { ?s ?p ?o }`;

@@ -1,5 +1,5 @@
-// The verification that nobody asks for: walks the whole graph step by step, round after round, in a share of the
-// store's time. Its position is in the database, so another process goes on where this one ends.
+// The background verification: walks the whole graph step by step, round after round, in a share of the
+// store's time. Its position is in the database, so another process continues where this one ends.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Pool, PoolClient } from "pg";
 import type { Logger } from "pino";
@@ -10,11 +10,13 @@ import type { Position, VerifyOptions } from "./verify.ts";
 
 export interface VerifierOptions extends VerifyOptions {
   logger: Logger;
-  /** of the store's time, from 0 (never) to 1 */
+  /** share of the store's time, from 0 (never) to 1 */
   share: number;
-  /** in which a round shall be done; longer where the share does not suffice, never if it is 0 */
+  /** the days for one round; it takes longer if the share does not suffice, and 0 means never */
   days: number;
-  /** how often it is looked whether a round has become urgent, or the process that does them is gone, in milliseconds */
+  /**
+   * how often to look whether a round has become urgent, or the verifying process is gone, in milliseconds
+   */
   lookMs?: number;
 }
 
@@ -51,7 +53,7 @@ export function startVerifier(options: VerifierOptions): { stop: () => Promise<v
       .catch(() => undefined);
 
   async function noteFailure(error: unknown): Promise<void> {
-    // It would come to the same step again and again, and nobody could tell from outside.
+    // Otherwise it would fail at the same step again and again, and nobody would see it from outside.
     if (!isAway(error)) await noteTrouble(explain(error));
   }
 
@@ -70,11 +72,12 @@ export function startVerifier(options: VerifierOptions): { stop: () => Promise<v
       try {
         await step(client, round);
       } catch (error) {
-        // Before the pause, which may take the most of an hour.
+        // Before the pause, which may last most of an hour.
         await noteFailure(error);
         throw error;
       } finally {
-        // After a failure as well: a step that always meets the store's time limit takes no more than its share either.
+        // After a failure as well: a step that always reaches the store's time limit takes no more than its
+        // share either.
         const spentMs = performance.now() - began;
         const idleMs = spentMs / share - spentMs;
         dueAt = performance.now() + Math.max(idleMs, (options.days * DAY_MS) / steps - spentMs);
@@ -103,7 +106,7 @@ export function startVerifier(options: VerifierOptions): { stop: () => Promise<v
     ]);
   }
 
-  // Of one that is switched off nobody expects that it comes further.
+  // A verification that is switched off has no trouble to report.
   const running: Promise<unknown> = share > 0 && options.days > 0 ? run() : noteTrouble(null);
   return {
     async stop() {
@@ -113,7 +116,10 @@ export function startVerifier(options: VerifierOptions): { stop: () => Promise<v
   };
 }
 
-/** A store that is away is told of by whoever writes to it; one that fails on what only this asks is not. */
+/**
+ * Whether the store is away, which the process that writes to it reports. A failure on a query that only the
+ * verification sends is reported nowhere else.
+ */
 function isAway(error: unknown): boolean {
   const isAnswer = error instanceof GraphTimeout || error instanceof GraphFailed;
   return error instanceof GraphUnavailable && !isAnswer;
@@ -121,9 +127,9 @@ function isAway(error: unknown): boolean {
 
 interface Round {
   position: Position;
-  /** whether it goes on without regard to the time that a round may take */
+  /** whether it goes on without spreading the round over its days */
   urgent: boolean;
-  /** not while the graph is known to be behind: then there is nothing to be found out */
+  /** false while the graph is known to be behind, when a comparison would show nothing */
   ready: boolean;
 }
 
@@ -147,7 +153,7 @@ async function whileAlone(pool: Pool, work: (client: PoolClient) => Promise<void
     const { rows } = await client.query<{ alone: boolean }>("select pg_try_advisory_lock($1) as alone", [
       VERIFY_LOCK,
     ]);
-    // A step may take minutes, in which nothing is asked here.
+    // A step may take minutes, while this connection is idle.
     await client.query("set idle_session_timeout = 0");
     if (rows[0]!.alone) await work(client);
   } finally {

@@ -48,18 +48,18 @@ export interface Position {
   after: string | undefined;
 }
 
-/** What one step, or several, did. */
+/** The result of one step, or of several. */
 export interface VerifyResult {
   /** records that were compared */
   records: number;
-  /** records and lists that are waiting for the next drain, about which nothing can be said yet */
+  /** records and lists that are waiting for the next drain, and cannot be compared yet */
   pending: number;
   differences: Record<DifferenceKind, number>;
   /** resources that were removed, or marked for the next drain to write */
   repaired: number;
 }
 
-/** Does one step of a part, and says where in it the next one begins; undefined at its end. */
+/** Does one step of a part. Returns where the next one begins, or undefined at the end of the part. */
 type Part = (step: Step, after: string | undefined) => Promise<string | undefined>;
 
 interface Step extends VerifyOptions {
@@ -103,8 +103,8 @@ export async function countSteps(db: CompareOptions["pool"]): Promise<number> {
 }
 
 /**
- * Does one step of a round: a page of records, or the subjects of a graph, or a list. Writes may continue: a difference
- * counts only if it is still there after the record was seen at rest twice.
+ * Does one step of a round: a page of records, or the subjects of a graph, or a list. Writes may continue: a
+ * difference counts only if it is still there when two looks in a row find the record unchanged.
  * @param result what was found is added to it
  * @returns where the next step begins; undefined at the end of the round
  * @throws GraphUnavailable, GraphRejected
@@ -194,7 +194,7 @@ async function verifySubjects(kind: RecordKind, step: Step): Promise<undefined> 
   step.result.repaired += gone(removed, left);
 }
 
-/** Of so many that were removed, how many are gone where the store still shows some: the update was taken all the same. */
+/** How many of the removed subjects are gone. The store may still show some, although it took the update. */
 function gone(removed: number, left: number): number {
   return Math.max(0, removed - left);
 }
@@ -247,7 +247,10 @@ async function verifyTurns(step: Step): Promise<undefined> {
   step.result.repaired += gone(strangers.length, (await strangersAmongTurns(step.store, names)).length);
 }
 
-/** What is beside the service's graphs may have been put there on purpose, so only an operator has it removed. */
+/**
+ * Data outside the service's graphs may have been put there on purpose, so it is removed only for an
+ * operator.
+ */
 async function verifyRest(step: Step): Promise<undefined> {
   const { store, dropUnlisted, result, found } = step;
   const { names } = step.projector;
@@ -275,7 +278,7 @@ async function verifyRest(step: Step): Promise<undefined> {
 }
 
 /**
- * Sends an update that removes something, when nobody else is writing, and waits until queries show it.
+ * Sends an update that removes something, while no other process is writing, and waits until queries show it.
  * @throws GraphUnavailable, GraphRejected
  */
 async function change(

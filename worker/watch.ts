@@ -1,7 +1,7 @@
-// Notices that the store is not the one that it was, and marks what it has lost: an empty store, another one, the same
-// one set back to an earlier state, as a whole or in one of its named graphs, or a database that was set back. Nothing
-// fails when that happens, so it is looked for: the graph says whose it is and which update it and each of its named
-// graphs took last (graph/turns.ts), and the database knows what they should say.
+// Notices that the store has lost something, and marks what that is: the store is empty, another one, or set
+// back to an earlier state, as a whole or in one of its named graphs; or the database was set back. Nothing
+// fails when that happens, so it is looked for: the marks in the graph say whose it is and which update it
+// and each of its named graphs took last (graph/turns.ts), and the database knows what they should say.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Pool, PoolClient } from "pg";
 import { PATIENCE_MS } from "../graph/session.ts";
@@ -17,7 +17,7 @@ import type { Hold } from "./hold.ts";
 import { noteTurns, readKnownTurns, readOwn } from "./marks.ts";
 import { REFERENCES } from "./references.ts";
 
-// No losses, although the same is done about them.
+// Not losses, although they are handled in the same way.
 const NEVER_WRITTEN = "The graph has not been written yet";
 const NOT_NUMBERED = "Named graphs do not say yet which update changed them last";
 const NOT_NOTED = "The graph has an update that nobody noted";
@@ -30,14 +30,17 @@ interface Loss {
   /** for the operator, without a full stop */
   reason: string;
   what: Lost;
-  /** what the store said of itself */
+  /** the marks in the store */
   mark: Mark;
   graphs: GraphMarks;
   /** whether the store may hold what no table contains, which only a verification finds */
   foreign: boolean;
 }
 
-/** What must be written to the store again: of each of these graphs what it was given after this update, or everything. */
+/**
+ * The graphs that must be written to the store again: everything that each was given after this update, or
+ * all of it.
+ */
 type Lost = ReadonlyMap<GraphName, Turn | undefined>;
 
 const PAUSE_MS = 250;
@@ -45,9 +48,9 @@ const TIMEOUT_MS = 5_000;
 const RECORDS_PER_STEP = 10_000;
 
 /**
- * Looks at what the store says of itself, and mends it if need be: marks what it has lost, so that the next drain writes
- * it, and makes the store the one of this database.
- * @returns busy: somebody else is writing, and will see for themselves
+ * Checks the marks in the store, and repairs it if necessary: marks what it has lost, so that the next drain
+ * writes it, and claims the store for this database.
+ * @returns busy if another process is writing, which will check for itself
  * @throws GraphUnavailable, GraphRejected
  */
 export async function watch(options: DrainOptions): Promise<"whole" | "mended" | "busy"> {
@@ -56,7 +59,7 @@ export async function watch(options: DrainOptions): Promise<"whole" | "mended" |
   return done ?? "busy";
 }
 
-/** Does the same, however long somebody else is writing. */
+/** Does the same, but waits while other processes are writing. */
 export async function watchUntilDone(options: DrainOptions): Promise<void> {
   while ((await watch(options)) === "busy") await sleep(PAUSE_MS);
 }
@@ -78,10 +81,10 @@ async function findLoss({ pool, store, projector: { names } }: DrainOptions): Pr
       return loss("The graph store holds another graph", everything(names));
     }
     const reason = known.turn === 0n ? NEVER_WRITTEN : "The graph store is empty";
-    // Or it has lost what it says of itself, and nothing else.
+    // Or it has lost its marks, and nothing else.
     return loss(reason, everything(names), await holdsAnything(store, names, { timeoutMs: TIMEOUT_MS }));
   }
-  // Last: a drain has its name before the graph can say it.
+  // Last: the name of a drain is in the database before it can be in the graph.
   const own = await readOwn(pool, [mark, ...graphs.values()]);
   const behind = graphsBehind(names, known, mark, graphs, own);
   // Which of the two has won is not known record by record.
@@ -98,7 +101,8 @@ async function findLoss({ pool, store, projector: { names } }: DrainOptions): Pr
     const list = [...behind.keys()].join(", ");
     return loss(`The graph of ${list} was emptied, replaced or set back to an earlier state`, behind);
   }
-  // By a process that died. Or what the database knew of it is gone, and records with it.
+  // Written by a process that died; or the database has lost what it knew of that update, and records with
+  // it.
   const isAhead = [...graphs].some(([name, { turn }]) => turn > known.graphs.get(name)!);
   return isAhead || mark.turn > known.turn ? loss(NOT_NOTED, new Map()) : undefined;
 }
@@ -121,7 +125,10 @@ function everything(names: Names): Lost {
   return new Map((Object.keys(names.contents) as GraphName[]).map((name) => [name, undefined]));
 }
 
-/** What the named graphs lack: everything, if what they say is not from this database, or nothing is known of them. */
+/**
+ * What the named graphs lack: everything, if their mark is not from this database, or nothing is known about
+ * them.
+ */
 function graphsBehind(
   names: Names,
   known: Known,
@@ -133,7 +140,8 @@ function graphsBehind(
   for (const name of Object.keys(names.contents) as GraphName[]) {
     const expected = known.graphs.get(name);
     const said = graphs.get(name);
-    // Only a graph that is sent whole is ahead of the others, by one, until the update that shows it.
+    // Only a graph that is sent whole is ahead of the mark of the whole, by one, until the update that shows
+    // it.
     const isOwn = said && own.has(said) && said.turn <= mark.turn + 1n;
     if (expected === undefined || !isOwn) behind.set(name, undefined);
     else if (said.turn < expected) behind.set(name, said.turn);
@@ -161,8 +169,8 @@ async function mend(options: DrainOptions, { client, session, lost }: Hold): Pro
   for (const kind of RECORD_KINDS) {
     if (loss.what.has(kind)) await markRecords(client, kind, loss.what.get(kind));
   }
-  // Whether or not anything is ever verified: records that no table has go only with their graph. The others are marked as
-  // well, because they are not in it.
+  // Does not wait for a verification: records that no table has are removed only with their graph. The
+  // graph's other records are marked as well, because the store lacks them.
   const replaced = RECORD_KINDS.filter(
     (kind) => loss.foreign && loss.what.has(kind) && loss.what.get(kind) === undefined,
   );
@@ -171,7 +179,7 @@ async function mend(options: DrainOptions, { client, session, lost }: Hold): Pro
     [replaced],
   );
   if (loss.foreign) await client.query("select app_private.request_verification()");
-  // Marking takes a while, and what was marked is what this store lacks, not one that has come in its place since.
+  // Marking takes a while. It is about what this store lacks, not one that has replaced it since.
   const mark = await readMark(store, projector.names, { timeoutMs: TIMEOUT_MS });
   if (mark.turn !== loss.mark.turn || mark.run !== loss.mark.run || mark.identity !== loss.mark.identity) {
     throw new GraphUnconfirmed("The graph store was exchanged while what it lacked was being marked.");
@@ -179,7 +187,7 @@ async function mend(options: DrainOptions, { client, session, lost }: Hold): Pro
   // Only now: a store that belongs to this database is believed to have lost nothing.
   const turn = await session.adopt(loss.graphs, lost);
   const names = Object.keys(projector.names.contents) as GraphName[];
-  // Of a store that was away until now nothing could be said but that.
+  // The state of a store that was away until now says only that, so the loss is noted as well.
   await noteTurns(client, new Map(names.map((name) => [name, turn])), { loss: `${loss.reason}.` });
   return "mended";
 }
@@ -198,8 +206,9 @@ async function lastingLoss(options: DrainOptions): Promise<Loss | undefined> {
 }
 
 /**
- * Marks records whose state in the graph has become uncertain, in steps so small that no writer has to wait for long.
- * @param after only those that it was given after this update
+ * Marks records whose state in the graph has become uncertain, in steps so small that no writer has to wait
+ * for long.
+ * @param after only records that the graph was given after this update
  */
 export async function markRecords(client: PoolClient, kind: RecordKind, after?: Turn): Promise<void> {
   let last: { id: string; held: string[] } | undefined;
@@ -230,7 +239,8 @@ export async function markRecords(client: PoolClient, kind: RecordKind, after?: 
     );
     if (!rows[0]) return;
     last = rows[0];
-    // A writer that holds a record may still roll back. Marked one by one: whoever waits for two can be in a deadlock.
+    // Records that a writer holds are marked as well, since it may still roll back: one by one, because
+    // waiting for two can end in a deadlock.
     for (const id of last.held) await client.query("select app_private.mark_records($1, $2)", [kind, [id]]);
   }
 }

@@ -1,6 +1,9 @@
 import type { TaskDefinition } from "./task.ts";
 
-/** Sums up what writes have changed in the totals; writers add this job now and then, and the schedule sees to the rest. */
+/**
+ * Adds up the changes that writes have made to the totals; writers add this job now and then, and the
+ * schedule covers the rest.
+ */
 export const foldRecordTotals: TaskDefinition = {
   name: "fold_record_totals",
   schedule: "* * * * *",

@@ -1,6 +1,6 @@
 import type { TaskDefinition } from "./task.ts";
 
-/** Forgets the answers that were kept for Idempotency-Keys, after a day, and sessions and links that are over. */
+/** Deletes answers that were kept for Idempotency-Keys, after a day, and expired sessions and links. */
 export const forgetAnswers: TaskDefinition = {
   name: "forget_answers",
   schedule: "17 * * * *",

@@ -13,8 +13,9 @@ export const sendWaitingMails: TaskDefinition = {
     const mailer = config.smtpUrl === undefined ? undefined : createMailer(config.smtpUrl, config.mailFrom);
     const reached = new Reached();
     const options = { pool, mailer, showKept: showsMails(config), platformUrl, logger, reached };
-    // Two, of the four jobs that run at a time: a mail server that is silent must not keep all other jobs waiting. And the second for
-    // mails that are known to get through, so that those which do not are in nobody's way but their own.
+    // Two of the four jobs that run at a time, so that a silent mail server does not keep all other jobs
+    // waiting. The second sends only to domains where mails are known to get through, so that mails to other
+    // domains hold up only each other.
     const looks = [
       whoeverAsks((stopping) => sendMails({ ...options, stopping })),
       whoeverAsks((stopping) => sendMails({ ...options, stopping, isForReached: true })),
@@ -25,7 +26,10 @@ export const sendWaitingMails: TaskDefinition = {
   },
 };
 
-/** Has something done for all who ask: for those who do while it is being done, once more. */
+/**
+ * Does some work for all callers. A call while the work is running returns at once, and the work is done once
+ * more.
+ */
 function whoeverAsks(work: (stopping: AbortSignal) => Promise<unknown>): typeof work {
   let isWorking = false;
   let isAsked = false;

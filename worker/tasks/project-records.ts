@@ -1,6 +1,6 @@
 import type { TaskDefinition } from "./task.ts";
 
-/** Brings what is dirty into the graph; writers add this job, in the transaction of the write. */
+/** Writes dirty records to the graph; writers add this job, in the transaction of the write. */
 export const projectRecords: TaskDefinition = {
   name: "project_records",
   create:

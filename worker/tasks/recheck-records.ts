@@ -1,6 +1,6 @@
 import type { TaskDefinition } from "./task.ts";
 
-/** Marks the records that were checked against the old lists while an import had not been committed. */
+/** Marks the records that were checked against the old lists before an import was committed. */
 export const recheckRecords: TaskDefinition = {
   name: "recheck_records",
   create:

@@ -1,6 +1,9 @@
 import type { TaskDefinition } from "./task.ts";
 
-/** Gives changes that nobody has asked for their places in the feed, and forgets those that have been kept for long enough. */
+/**
+ * Numbers the changes in the feed that no reader has asked for yet, and deletes those that have been kept
+ * long enough.
+ */
 export const tendChanges: TaskDefinition = {
   name: "tend_changes",
   schedule: "* * * * *",
