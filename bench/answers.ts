@@ -1,4 +1,5 @@
-// Large answers of the embedded store: as they are streamed to the public, and made at once as for the service itself.
+// Large answers of the embedded store: streamed, as for the public, and made at once, as for the service
+// itself.
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,7 +10,8 @@ import type { Figure } from "./support.ts";
 
 const TRIPLES = 100_000;
 const ROWS = 1_000_000;
-// A store of a million triples would leave the engine too little memory for all of them at once.
+// Multiplied in the query: a store of a million triples would leave the engine too little memory to make the
+// whole answer at once.
 const PATTERN = `{ graph ?g { ?s ?p ?o } values ?n { ${Array.from({ length: ROWS / TRIPLES }, (_, n) => n).join(" ")} }
   bind(concat(?o, ", ", str(?n)) as ?text) }`;
 const FORMS = {
@@ -100,7 +102,7 @@ async function answer(datasetUrl: string, query: string, headers: Record<string,
   };
 }
 
-/** From here on the system counts the peak of this process anew. */
+/** Resets the peak memory of this process that the system records. */
 function forgetPeak(): Promise<void> {
   return writeFile("/proc/self/clear_refs", "5");
 }

@@ -1,5 +1,5 @@
-// The yardstick of church search over HTTP: an Express route as one would write it by hand, running the same SQL, with
-// neither key nor validation nor error handling.
+// The baseline for church search over HTTP: an Express route as one would write it by hand, running the same
+// SQL, without key, validation or error handling.
 import type { AddressInfo } from "node:net";
 import express from "express";
 import { createPool } from "../db/pool.ts";

@@ -82,7 +82,7 @@ function compared(name: string, small: Times, large: Times): Figure {
 
 /** Imports churches into an empty table; returns how many per second. */
 async function bringIn(pool: pg.Pool, count: number): Promise<number> {
-  // Made beforehand, so that only the import is measured.
+  // Generated beforehand, so that only the import is measured.
   const csv = [...churchCsv(count)];
   const started = performance.now();
   await importChurches(pool, Readable.from(csv), { format: "csv" });
@@ -91,7 +91,10 @@ async function bringIn(pool: pg.Pool, count: number): Promise<number> {
   return rate;
 }
 
-/** What COPY alone makes of the churches that are there, on one connection and without their triggers; rows per second. */
+/**
+ * The rows per second of COPY alone, with the churches that are there, on one connection and without
+ * triggers.
+ */
 async function copyRate(pool: pg.Pool): Promise<number> {
   const client = await pool.connect();
   try {

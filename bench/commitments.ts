@@ -1,4 +1,4 @@
-// GET /v0/commitments, and the totals beneath it: what grows with the table.
+// GET /v0/commitments, and the totals behind it: how their cost grows with the table.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,7 +17,10 @@ import type { BenchDatabase, Figure } from "./support.ts";
 const SIZES = [1_000, 100_000, 1_000_000];
 const REQUESTS = 200;
 
-/** Pages at three sizes, each with a server, a PostgreSQL and a Fuseki of its own, and what keeping the totals costs writers. */
+/**
+ * Pages at three sizes, each with a server, a PostgreSQL and a Fuseki of its own; and what keeping the totals
+ * costs writers.
+ */
 export async function benchCommitments(): Promise<Figure[]> {
   const figures = await pages();
   const database = await startBenchDatabase();
@@ -28,7 +31,7 @@ export async function benchCommitments(): Promise<Figure[]> {
   }
 }
 
-/** Everything that answers at one size. */
+/** The service at one size. */
 type Site = { size: number; url: string; key: string; needId: string; stop: () => Promise<void> };
 
 async function startSite(size: number): Promise<Site> {
@@ -55,8 +58,8 @@ async function startSite(size: number): Promise<Site> {
 }
 
 /**
- * So many commitments, and a tenth as many needs, all noted as being in the graph.
- * Triggers are off, for validating a million rows takes longer than all the rest; what they would note is noted here.
+ * Inserts commitments, and a tenth as many needs, all noted as being in the graph. Triggers are off, because
+ * validating a million rows takes longer than everything else; what they would note is noted here.
  * @returns a need that ten commitments answer
  */
 async function fillTables(database: BenchDatabase, size: number): Promise<string> {
@@ -107,7 +110,7 @@ async function fillTables(database: BenchDatabase, size: number): Promise<string
   return rows[0]!.need_id;
 }
 
-/** Puts into the graph what the worker would, in one load and unchecked. */
+/** Writes to the graph what the worker would, in one load and unchecked. */
 async function fillGraph(database: BenchDatabase, store: GraphStore): Promise<void> {
   const { names, build, writer } = createProjector(loadConfig({}));
   const { rows } = await database.owner.query<{ code: string; concept_uri: string }>(

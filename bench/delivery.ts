@@ -1,4 +1,5 @@
-// From a commit to those who subscribe: how long a change takes to all of them, and what a writer pays for it.
+// From a commit to the subscribers: how long a change takes to reach all of them, and what a writer pays for
+// it.
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { WebSocket } from "ws";
@@ -9,7 +10,7 @@ import type { BenchDatabase, Figure } from "./support.ts";
 
 const SUBSCRIBERS = [1, 100, 1_000];
 const CHANGES = 200;
-/** Between two changes, in milliseconds: as many a second as a busy platform has. */
+/** Milliseconds between two changes: as many per second as on a busy platform. */
 const EVERY_MS = 50;
 const SUBSCRIPTION = "subscription { changes { cursor id orgUri toStatus } }";
 
@@ -44,7 +45,7 @@ async function delivered(database: BenchDatabase, url: string, count: number): P
       }),
     ),
   );
-  // Until all of them are told of a change, they have not begun.
+  // The subscriptions have begun once all of them receive a change.
   let before: number;
   do {
     before = told;
@@ -55,7 +56,7 @@ async function delivered(database: BenchDatabase, url: string, count: number): P
   const writes: number[] = [];
   for (let n = 0; n < CHANGES; n++) {
     const begun = performance.now();
-    // Noted before anybody can be told, so that what is measured begins a write too early.
+    // The time is noted before the write, so that what is measured includes the write.
     writes.push(await timed(() => declare(database, (id) => writtenAt.set(id, performance.now()))));
     await sleep(Math.max(0, EVERY_MS - (performance.now() - begun)));
   }

@@ -1,4 +1,5 @@
-// How fast a store takes the same triples when nobody asks it to be careful: the limit beside the figures of a drain.
+// How fast a store loads the same triples without the safeguards of a drain: the limit beside a drain's
+// figures.
 import { text } from "node:stream/consumers";
 import { Store } from "oxigraph";
 import { loadConfig } from "../config.ts";
@@ -9,10 +10,10 @@ import { inTurns, timed } from "./support.ts";
 const N_TRIPLES = "application/n-triples";
 const SCRATCH = "https://data.example.org/scratch/";
 
-/** Loads what a store holds of the needs once more. */
+/** Loads the triples that a store holds of the needs once more. */
 export type Load = (triples: string) => Promise<void>;
 
-/** Into an Oxigraph in memory, which keeps no journal and tells nobody. */
+/** Into an Oxigraph in memory, which keeps no journal and has no copies. */
 export const intoOxigraph: Load = (triples) => {
   new Store().load(triples, { format: N_TRIPLES });
   return Promise.resolve();
@@ -26,10 +27,7 @@ export const intoGraphOf =
     await store.postGraph(SCRATCH, triples, N_TRIPLES);
   };
 
-/**
- * How many records a second a load brings in.
- * @param records how many needs the store holds
- */
+/** How many records a load writes per second. */
 export async function loadRate(store: GraphStore, load: Load, records: number): Promise<number> {
   const triples = await read(store);
   const { ms } = await inTurns(3, { ms: () => timed(() => load(triples)) });

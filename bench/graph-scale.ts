@@ -19,7 +19,7 @@ import type { BenchDatabase, Figure } from "./support.ts";
 /** Records at the largest size: a need, and ten commitments to each. */
 const ROWS = 1_100_000;
 const COMMITMENTS_EACH = 10;
-/** What one server writes on a busy day: the store is to have time left. */
+/** What one server writes on a busy day; the store must have time left. */
 const WRITES_PER_SECOND = 50;
 const LAG_SECONDS = 15;
 
@@ -77,7 +77,10 @@ async function measureAt(needs: number): Promise<Taken> {
   }
 }
 
-/** Ten million records take two hours: each step is told as it ends, so that one that fails takes only itself. */
+/**
+ * Reports each step as it ends: ten million records take two hours, and a step that fails must lose only
+ * itself.
+ */
 function told(step: string): void {
   process.stderr.write(`${new Date().toISOString()} ${step}\n`);
 }
@@ -104,7 +107,7 @@ export async function lag(
   }
 }
 
-/** A whole round at full speed: the share that is configured stretches it. */
+/** A whole round at full speed; in operation, the configured share stretches it. */
 export async function verifyAll(database: BenchDatabase, store: GraphStore): Promise<void> {
   await verify({ pool: database.owner, store, projector: createProjector(loadConfig({})) });
 }

@@ -118,7 +118,7 @@ async function drainRate(
   aim: number,
 ): Promise<Figure[]> {
   const [earlier, records] = [20_000, 30_000];
-  // All that a drain asks is whether its updates have arrived.
+  // The only queries of a drain are whether its updates have arrived.
   let confirmingMs = 0;
   const timedStore: GraphStore = {
     ...store,

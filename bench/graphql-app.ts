@@ -34,7 +34,7 @@ const instance = postgraphile(process.env["STOCK"] ? { ...preset, pgServices: [s
 const app = express();
 let requests = 0;
 app.use(express.json(), (request, _response, next) => {
-  // As many keys as callers, so that nobody's share is what is measured.
+  // As many keys as callers, so that the share of a single key is not what is measured.
   const keyId = String(requests++ % 16);
   request.identity = callerWith({ keyId, scope: "api_read", ratePerMinute: null });
   next();

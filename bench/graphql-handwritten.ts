@@ -1,5 +1,5 @@
-// The yardstick of the GraphQL figures: an Express route for each question, which sends the one SQL statement that somebody
-// would write for it by hand, with neither key nor role nor transaction.
+// The baseline for the GraphQL figures: an Express route for each query, which sends the one SQL statement
+// that one would write for it by hand, without key, role or transaction.
 import type { AddressInfo } from "node:net";
 import express from "express";
 import { createPool } from "../db/pool.ts";

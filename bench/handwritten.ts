@@ -1,5 +1,6 @@
-// The yardsticks of the REST figures: an Express route as one would write it by hand, running the same SQL, with neither
-// key nor validation nor error handling; and the same on node:http alone (BARE=1), without a framework's share.
+// The baselines for the REST figures: an Express route as one would write it by hand, running the same SQL,
+// without key, validation or error handling; and the same on node:http alone (BARE=1), without a framework's
+// share.
 import { createServer } from "node:http";
 import type { RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -26,7 +27,7 @@ const run = async (statement: string, input: unknown) => {
 
 const page = async (limit: string | null) => {
   const answer = await run(list, { limit: Number(limit ?? 50), offset: 0 });
-  // What precedes it is for a link, which nobody would write by hand.
+  // The first line is for a link, which a hand-written route would not have.
   return answer.slice(answer.indexOf("\n") + 1);
 };
 

@@ -1,4 +1,4 @@
-// The REST door behind keys, with or without the rate limit: what is between the two is what the limit costs.
+// REST with API keys, with or without the rate limit: the difference is what the limit costs.
 import type { AddressInfo } from "node:net";
 import { pino } from "pino";
 import { loadConfig } from "../config.ts";

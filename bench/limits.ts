@@ -1,4 +1,4 @@
-// What it costs that the rate limit is one for all processes: the same door with the limit and without.
+// The cost of sharing the rate limit among all processes: the same requests with the limit and without.
 import { issueTestKey } from "../test/support/database.ts";
 import { inTurns, requestsPerSecond, round, startBenchDatabase, startChild } from "./support.ts";
 import type { BenchDatabase, Figure } from "./support.ts";
@@ -26,7 +26,8 @@ export async function benchLimits(): Promise<Figure[]> {
   try {
     return [
       await measure("one key", "≥ 0.95", await issue(database, 1, 400_000)),
-      // The database is asked for every tenth request, at the least: a twentieth of the default limit.
+      // With the default limit, the database is asked at least for every tenth request: a twentieth of the
+      // limit at a time.
       await measure("1,000 keys of 200 a minute", "–", await issue(database, 1_000, 200)),
     ];
   } finally {

@@ -1,4 +1,5 @@
-// The pages of the desk at 10,000 claims and organizations and 100,000 records of each kind: how long, and how many bytes.
+// The pages of the desk at 10,000 claims and organizations and 100,000 records of each kind: how long they
+// take, and how many bytes they have.
 import { AS_A_BROWSER, bytesOf } from "../test/support/desk.ts";
 import { fillClaims } from "../test/support/filling-claims.ts";
 import { fillRecords } from "../test/support/filling.ts";

@@ -1,4 +1,4 @@
-// What a replica takes from the primary: the processor time of the same requests, with it and without.
+// What a replica takes off the primary: the processor time of the same requests, with it and without.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import autocannon from "autocannon";
@@ -11,7 +11,7 @@ import type { BenchDatabase, Figure } from "./support.ts";
 const NEEDS = 10_000;
 const REQUESTS = 2_000;
 const ROUNDS = 5;
-/** Of /proc: hundredths of a second. */
+/** The unit of times in /proc: hundredths of a second. */
 const TICK_MS = 10;
 
 const NEED = {
@@ -110,6 +110,6 @@ async function clusterMs(dir: string): Promise<number> {
 async function processMs(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  // utime stime cutime cstime, of which proc(5) has the numbers.
+  // utime, stime, cutime and cstime; proc(5) has their positions.
   return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks) * TICK_MS, 0);
 }

@@ -4,7 +4,7 @@ import { fillRecords } from "../test/support/filling.ts";
 import { percentile, round, startBenchDatabase, startChild, timed } from "./support.ts";
 import type { Figure } from "./support.ts";
 
-/** A third of each kind, so as many needs as the largest size has is a third of this. */
+/** Records at the largest size, a third of each kind. */
 const ROWS = 3_000_000;
 const REQUESTS = 60;
 const WARMING = 10;
@@ -32,7 +32,7 @@ const after = (share: number, each: number): Request =>
 const graphql = (query: string): Request => ({ path: "/graphql", body: { query } });
 const ORGANIZATION = { orgUri: ORG };
 
-/** What is asked, and within which time, or which multiple of that at a hundredth of the size. */
+/** The requests, and the aim for each: a time, or a multiple of the time at a hundredth of the size. */
 const CASES: [subject: string, ask: (site: Site) => Request, aim: { ms: number } | { times: number }][] = [
   ["needs: all", () => list("needs"), { times: 2 }],
   ["needs: in a usual status", () => list("needs", { status: "open" }), { times: 2 }],

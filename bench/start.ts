@@ -1,4 +1,5 @@
-// What a newcomer waits for and makes room for: npm start, the memory that it holds, and what an installation takes.
+// What a newcomer waits for and needs room for: npm start, the memory that it holds, and the size of an
+// installation.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, readdir, rm, stat } from "node:fs/promises";
@@ -9,12 +10,12 @@ import { median, round, timed, type Figure } from "./support.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const AGAIN = 3;
-/** After that everything that a start leaves behind has been done. */
+/** After this long, everything that a start puts off has been done. */
 const IDLE_MS = 10_000;
 const TICK_MS = 10;
 const MB = 1024 * 1024;
 
-/** In Linux, where processes say what they have used. */
+/** Only on Linux, where /proc shows what processes have used. */
 export async function benchStart(): Promise<Figure[]> {
   const dir = await mkdtemp(join(tmpdir(), "engagement-graph-bench-start-"));
   try {
@@ -54,7 +55,8 @@ function took({ ms, cpuMs }: Pick<Started, "ms" | "cpuMs">): string {
 async function start(dir: string): Promise<Started> {
   const child = spawn(process.execPath, ["start.ts"], {
     cwd: ROOT,
-    // With a folder of its own for what Node compiles, the first start is one after an installation.
+    // With its own folder for Node's compile cache, the first start is like the first one after an
+    // installation.
     env: {
       ...process.env,
       PORT: "0",
@@ -83,7 +85,10 @@ async function start(dir: string): Promise<Started> {
   return { ms, cpuMs, nodeBytes, otherBytes };
 }
 
-/** The service, and PostgreSQL, which is no child of it: the postmaster names the directory, its processes name it as parent. */
+/**
+ * The processes of the service and of PostgreSQL, which is not its child: the directory is in the
+ * postmaster's command line, and its processes have it as parent.
+ */
 async function processesOf(service: number, dir: string): Promise<number[]> {
   const ids = (await readdir("/proc")).map(Number).filter((id) => id > 0 && id !== process.pid);
   const all = await Promise.all(
@@ -98,13 +103,13 @@ async function processesOf(service: number, dir: string): Promise<number[]> {
   return [...new Set([...named, ...children])];
 }
 
-/** What /proc tells of a process after its name, which may hold anything. */
+/** What /proc shows of a process after its name, which may contain anything. */
 async function statOf(id: number): Promise<string[]> {
   const text = await readFile(`/proc/${id}/stat`, "utf8").catch(() => "");
   return text.slice(text.lastIndexOf(")") + 2).split(" ");
 }
 
-/** Of a process and of its children that have ended. */
+/** The processor time of a process and of its children that have ended. */
 async function cpuTime(id: number): Promise<number> {
   return sum((await statOf(id)).slice(11, 15).map(Number)) * TICK_MS;
 }

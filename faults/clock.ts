@@ -1,5 +1,5 @@
-// Preloaded into a process (`node --import clock.ts?file=…`): its clock is off by as many milliseconds as the file says,
-// from the moment on at which the file says so. Timers, which follow a clock of their own, are as they were.
+// Preloaded into a process (`node --import clock.ts?file=…`): shifts its clock by the milliseconds that the
+// file says, and follows changes of the file. Timers, which use a clock of their own, stay as they are.
 import { readFileSync, watchFile } from "node:fs";
 
 const file = new URL(import.meta.url).searchParams.get("file")!;

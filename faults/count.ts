@@ -1,4 +1,4 @@
-// Counts what is wrong, by content: tables against what was acknowledged, graph against tables.
+// Counts errors by comparing contents: the tables with what was acknowledged, the graph with the tables.
 import { GRAPHS, DATA, MODIFIED, fact, readExpected, same, text } from "./expected.ts";
 import type { Expected } from "./expected.ts";
 import { readGraph, readOtherGraphs } from "./graph-reader.ts";
@@ -15,14 +15,14 @@ export type Wrong = {
   stale: number;
   /** as no version had it */
   altered: number;
-  /** nothing that should be there: subjects, blank nodes, named graphs */
+  /** should not be there: subjects, blank nodes, named graphs */
   foreign: number;
-  /** changes that the service itself says it has not written */
+  /** changes that the service itself reports as not yet written */
   pending: number;
   examples: string[];
 };
 
-/** What the named graphs hold that are not of records; they must not change in a scenario. */
+/** The contents of named graphs other than those of records; they must not change in a scenario. */
 export type Lists = readonly string[];
 
 // The projection's own notes change with every update.
@@ -69,8 +69,8 @@ function compare({ facts, modified }: Expected, said: Set<string> | undefined) {
 }
 
 /**
- * Records that the service calls synced although the store's query door does not show them as they are: looked at
- * before and after, so that a change in between is not held against it.
+ * Counts records that the service calls synced although queries of the store do not show them as they are.
+ * The tables are read before and after, so that a change in between does not count.
  */
 export async function countFalselySynced(service: Counted, door: GraphDoor, log: Log): Promise<number> {
   let count = 0;
@@ -98,7 +98,9 @@ const COLUMNS: Record<Kind, string> = {
      from app_public.engagement_claims`,
 };
 
-/** Acknowledged records that the tables do not have, or have otherwise than it was acknowledged. */
+/**
+ * Counts acknowledged records that the tables do not have, or have with other values than were acknowledged.
+ */
 export async function countLost({ sql }: Counted, { records }: Log): Promise<number> {
   let lost = 0;
   for (const kind of KINDS) {

@@ -31,7 +31,7 @@ export const startEmbedded: Start = async (parts) => {
     await ready();
   };
 
-  // After a kill of npm start its PostgreSQL may be left with nobody to stop it.
+  // After npm start was killed, its PostgreSQL may still be running.
   parts.defer(async () => (await startEmbeddedPostgres(postgresDir)).stop());
   parts.defer(() => all.stop());
   all.start();
@@ -44,7 +44,7 @@ export const startEmbedded: Start = async (parts) => {
     parts: ["server", "postgres"],
     // Joins the server that npm start has started.
     sql: async (text, values) => ask((await startEmbeddedPostgres(postgresDir)).url, text, values),
-    // The store itself is for the service alone.
+    // Only the service may use the store itself.
     graph: () => ({ url: `${url}/v0/sparql`, authorization: `Bearer ${key}` }),
     proxy: undefined,
     async configure(different) {
@@ -54,7 +54,7 @@ export const startEmbedded: Start = async (parts) => {
     async kill(part, pauseMs) {
       if (part === "postgres") await killPostgres(postgresDir);
       await sleep(pauseMs);
-      // Nobody but npm start starts its PostgreSQL.
+      // Only npm start starts its PostgreSQL again.
       await all.kill();
     },
     async restartPostgres(pauseMs) {
@@ -68,7 +68,7 @@ export const startEmbedded: Start = async (parts) => {
         await rm(folder, { recursive: true, force: true });
         if (from !== undefined) await cp(from, folder, { recursive: true });
       }),
-    // While the service is down, because nobody else may open its store.
+    // While the service is down, because only one process may open the store.
     alter: (update) =>
       whileDown(async () => {
         const store = await embeddedStore.start({ dir: folder });

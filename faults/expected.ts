@@ -1,5 +1,6 @@
-// What the graph must say about each record, read from the tables by SQL alone. It is a second reading of the contract
-// and of graph/ontology.ttl on purpose: what counts the faults shares nothing with what projects and verifies.
+// What the graph must say about each record, read from the tables by SQL alone. It implements the contract
+// and graph/ontology.ttl a second time on purpose: the code that counts errors shares nothing with the code
+// that projects and verifies.
 import type { Counted } from "./service.ts";
 import type { Kind } from "./writer.ts";
 
@@ -14,12 +15,12 @@ export const GRAPHS: Record<Kind, string> = {
   engagement_claim: `${DATA}/engagement-claims/`,
 };
 
-/** All that is to be said about one record. */
+/** Everything that the graph must say about one record. */
 export type Expected = { facts: ReadonlySet<string>; modified: string };
 
 export const iri = (value: string): string => `<${value}>`;
 export const text = (value: string, datatype = ""): string => `"${value}"${datatype && `^^<${datatype}>`}`;
-/** Whether two sets say the same. */
+/** Whether two sets have the same elements. */
 export const same = (one: ReadonlySet<string>, other: ReadonlySet<string>): boolean =>
   one.size === other.size && [...one].every((each) => other.has(each));
 

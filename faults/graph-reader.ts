@@ -7,10 +7,10 @@ import type { GraphDoor } from "./service.ts";
 const TIMEOUT_MS = 60_000;
 const STRING = "http://www.w3.org/2001/XMLSchema#string";
 
-// By which each graph says which update changed it last; they change with every update.
+// The mark of each graph, which changes with every update.
 const MARKS = [`${NS}projectionTurn`, `${NS}projectionRun`];
 
-/** By subject, what is said about it, as in expected.ts. A blank node is a subject like any other. */
+/** The facts about each subject, as in expected.ts. A blank node is a subject like any other. */
 export type Said = Map<string, Set<string>>;
 
 async function query(door: GraphDoor, sparql: string, accept: string): Promise<string> {
@@ -54,7 +54,10 @@ function written(term: Term): string {
 
 type Cell = { type: string; value: string; datatype?: string; "xml:lang"?: string };
 
-/** Every triple of every named graph but some, and but for what graphs say of themselves, one line each; what a blank node is called says nothing. */
+/**
+ * Every triple of every named graph except the given ones, without the graphs' marks, one line each. Labels
+ * of blank nodes are left out, since they mean nothing.
+ */
 export async function readOtherGraphs(door: GraphDoor, except: readonly string[]): Promise<string[]> {
   const body = await query(
     door,

@@ -63,7 +63,7 @@ function options() {
   };
 }
 
-/** Which scenario is tried on which store, in an order in which few installations are needed. */
+/** Which scenario is tried on which store, in an order that needs few installations. */
 function plan({
   scenarios,
   short,
@@ -81,7 +81,10 @@ function plan({
 const isRight = ({ lost, wrong, falselySynced, seconds, complaints }: Finding) =>
   lost + totalOf(wrong) + falselySynced + complaints.length === 0 && seconds !== undefined;
 
-/** What was killed and did not come back fails to stop; that must not hide what was found. */
+/**
+ * Stops the service. A part that was killed and did not come back fails to stop, which must not hide what was
+ * found.
+ */
 async function takeDown(parts: AsyncDisposableStack): Promise<void> {
   await parts.disposeAsync().catch((error: unknown) => say(`  taking the service down: ${String(error)}`));
 }
@@ -95,7 +98,7 @@ async function main(): Promise<number> {
   let current: Installation | undefined;
   let right = true;
   const begun = Date.now();
-  // Processes of their own, which outlive this one unless they are told to end.
+  // The service's processes outlive this one unless they are told to end.
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     process.once(signal, () => void takeDown(parts).finally(() => process.exit(INTERRUPTED)));
   }

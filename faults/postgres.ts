@@ -12,7 +12,7 @@ export type KillablePostgres = {
   url: string;
   /** SIGKILL, and a start after a while */
   kill: (pauseMs: number) => Promise<void>;
-  /** What an operator does for an upgrade: connections are closed in good order. */
+  /** A clean restart, as an operator does for an upgrade. */
   restart: (pauseMs: number) => Promise<void>;
   stop: () => Promise<void>;
 };

@@ -1,5 +1,5 @@
-// What stands between the service and its store in production, and can go wrong there. Unlike the proxy of the tests it
-// passes bodies on as they come, so that one can be cut off at a given byte.
+// A proxy between the service and its store, as in production, where things can go wrong. Unlike the proxy of
+// the tests it streams bodies, so that one can be cut off at a given byte.
 import { once } from "node:events";
 import { createServer, request } from "node:http";
 import type { ClientRequest, IncomingMessage, ServerResponse } from "node:http";
@@ -7,14 +7,14 @@ import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Fuseki's names of what a dataset offers. */
+/** Fuseki's names for the endpoints of a dataset. */
 type Door = "query" | "update" | "data";
 
 /**
-/**
- * What becomes of a request: it reaches the store, or it is answered here, as the same one was before or otherwise, or
- * never, or its connection is reset. What is kept reaches the store when it is delivered: "twice" now as well, "late" only
- * then, and its connection is reset now.
+ * What happens to a request. "pass": it reaches the store. "cache": it is answered as the same request was
+ * before. "hang": it is never answered. "reset": its connection is reset. "twice" and "late" keep it until it
+ * is delivered: "twice" lets it reach the store now as well, "late" resets its connection now. An object is
+ * the answer that is given here.
  */
 export type Treatment =
   "pass" | "cache" | "hang" | "reset" | "twice" | "late" | { status: number; type?: string; body?: string };
@@ -22,28 +22,31 @@ export type Treatment =
 /** A store behind the proxy. */
 export type Upstream = { url: string; authorization: string };
 
-/** Once changes have carried so many bytes, and the rest of a statement if so wanted, none follows, and this happens. */
+/**
+ * Once changes have carried this many bytes, plus the rest of a statement if wanted, nothing more is passed
+ * on, and `strike` is called.
+ */
 type Cut = { at: number; statementEnd: boolean; strike: () => void };
 
 export type StoreProxy = {
   /** the dataset's URL */
   url: string;
   upstream: Upstream;
-  /** asked for every request; the graph is given for one that is sent, or asked for, whole */
+  /** called for every request; `graph` is set if a whole graph is sent or asked for */
   treat: (door: Door, changes: boolean, graph: string | null) => Treatment;
   /** bytes that changes have carried to the store */
   written: number;
   cut: Cut | undefined;
-  /** answers queries in place of the store, and is told of each change after a while */
+  /** answers queries in place of the store, and receives each change after a delay */
   replica: { upstream: Upstream; lagMs: number } | undefined;
-  /** Passes on what was kept. */
+  /** Sends the kept requests to the store. */
   deliver: () => Promise<void>;
   /** resolves when the replica knows all changes so far */
   caughtUp: () => Promise<void>;
   stop: () => Promise<void>;
 };
 
-// Of Turtle, N-Triples and RDF/XML.
+// In Turtle, N-Triples and RDF/XML.
 const STATEMENT_END = /[.>]\n/;
 
 export const passAll = (): Treatment => "pass";
@@ -98,7 +101,7 @@ export async function startStoreProxy(upstream: Upstream): Promise<StoreProxy> {
     onward.on("error", () => outgoing.destroy());
     outgoing.on("close", () => {
       if (outgoing.writableFinished) return;
-      // The system closes the connections of a killed process in good order; a reset would warn the store.
+      // The system closes the connections of a killed process normally; a reset would warn the store.
       if (changes && onward.socket) onward.socket.end();
       else onward.destroy();
     });
@@ -113,7 +116,7 @@ export async function startStoreProxy(upstream: Upstream): Promise<StoreProxy> {
     sent.on("error", () => outgoing.destroy()).pipe(onward);
   }
 
-  /** The body of a change, up to where it is to be cut. */
+  /** The body of a change, up to where it must be cut. */
   async function* watched(
     incoming: IncomingMessage,
     outgoing: ServerResponse,
@@ -129,7 +132,7 @@ export async function startStoreProxy(upstream: Upstream): Promise<StoreProxy> {
       if (!cut || end === undefined) continue;
       proxy.cut = undefined;
       cut.strike();
-      // Whoever sends is about to be killed, or the store is: nobody hears of the rest.
+      // The sender or the store is about to be killed, so the rest goes to nobody.
       if (!outgoing.closed) await once(outgoing, "close");
       throw new Error("cut off");
     }
@@ -158,7 +161,7 @@ export async function startStoreProxy(upstream: Upstream): Promise<StoreProxy> {
   }
 
   const server = createServer((incoming, outgoing) => {
-    // A caller that has gone is what many a scenario is about.
+    // In many scenarios the caller has gone.
     answer(incoming, outgoing).catch(() => outgoing.destroy());
   });
   server.listen(0, "127.0.0.1");

@@ -1,14 +1,14 @@
-// Everything that a run leaves to chance comes from one seed, so that what it found can be looked for again.
+// All random choices of a run come from one seed, so that what it found can be reproduced.
 
-/** A source of chance. */
+/** A source of random numbers. */
 export type Random = {
   /** at least 0, below 1 */
   next: () => number;
-  /** a whole number of those from `from` to `to` */
+  /** a whole number from `from` to `to`, both included */
   between: (from: number, to: number) => number;
   pick: <T>(items: readonly T[]) => T;
   shuffle: <T>(items: readonly T[]) => T[];
-  /** a source of its own, the same for the same name */
+  /** an independent source, the same for the same name */
   fork: (name: string) => Random;
 };
 
@@ -34,7 +34,7 @@ export function createRandom(seed: number): Random {
       }
       return mixed;
     },
-    // By the seed and not by the state: a scenario does the same alone as after others.
+    // From the seed, not the state, so that a scenario does the same alone as after others.
     fork: (name) => createRandom(Buffer.from(name).reduce((hash, byte) => Math.imul(hash, 31) + byte, seed)),
   };
 }

@@ -34,7 +34,7 @@ function cells({ scenario, store, finding }: Line): string[] {
   return [scenario, store, variant, ...[...counts, falselySynced, wrong.pending].map(String), converged];
 }
 
-/** One line a finding, and below each what is wrong with it; `whole` with headings, for Markdown. */
+/** One line for each finding, then what is wrong; `whole` with headings, for Markdown. */
 export function report(lines: readonly Line[], form?: "whole"): string {
   const row = (texts: readonly string[]) => `| ${texts.join(" | ")} |`;
   const wrongs = lines.flatMap(({ scenario, finding }) =>

@@ -9,13 +9,13 @@ import type { Settings } from "./supervisor.ts";
 /** `fuseki`: server, worker, PostgreSQL and Fuseki, each a process of its own. `embedded`: `npm start` alone. */
 export type StoreKind = "fuseki" | "embedded";
 
-/** What can be killed. In one process with everything else, the store and the worker die with the server. */
+/** The parts that can be killed. In `npm start`, the store and the worker die with the server. */
 type Part = "server" | "worker" | "store" | "postgres";
 
-/** Where the graph is read for counting: without anything in between that a scenario makes fail. */
+/** Where the graph is read for counting, without the proxy that a scenario makes fail. */
 export type GraphDoor = { url: string; authorization: string };
 
-/** What is needed to count what is wrong. */
+/** What is needed to count errors. */
 export type Counted = {
   /** asks the database, as the role that owns the schema */
   sql: <T extends object>(text: string, values?: unknown[]) => Promise<T[]>;
@@ -28,15 +28,15 @@ export type Service = Counted & {
   url: string;
   key: string;
   parts: readonly Part[];
-  /** in front of the store, where it has a network */
+  /** in front of the store, if that is reached over a network */
   proxy: StoreProxy | undefined;
-  /** Starts whoever writes to the graph anew, with these settings besides the usual ones. */
+  /** Restarts the process that writes to the graph, with these settings besides the usual ones. */
   configure: (settings: Settings) => Promise<void>;
   /** SIGKILL; it comes back by itself after a while. */
   kill: (part: Part, pauseMs: number) => Promise<void>;
-  /** Stops and starts PostgreSQL in good order. */
+  /** Restarts PostgreSQL cleanly. */
   restartPostgres: (pauseMs: number) => Promise<void>;
-  /** Takes the store down in good order, does something with its folder, and brings it back. */
+  /** Stops the store cleanly, does some work on its folder, and starts it again. */
   whileStoreIsDown: (work: (folder: string) => Promise<void>) => Promise<void>;
   /** Puts another store in place of this one: a copy of a folder, or an empty one. */
   exchangeStore: (folder: string | undefined) => Promise<void>;
@@ -48,13 +48,13 @@ export type Service = Counted & {
   ready: () => Promise<void>;
 };
 
-/** Starts a service whose every part is left to `parts` to stop, even when the start fails half-way. */
+/** Starts a service. `parts` stops all parts of it, even if the start fails half-way. */
 export type Start = (parts: AsyncDisposableStack) => Promise<Service>;
 
-/** Beside these, every setting is the one that an operator gets who sets nothing. */
+/** All other settings have their defaults. */
 export const USUAL: Settings = { LOG_LEVEL: "warn", SPARQL_TIMEOUT_MS: "5000", GRAPH_VERIFY_SHARE: "0" };
 
-/** Settings under which the background verification has seen everything within seconds. */
+/** Settings with which the background verification goes through everything within seconds. */
 export const WATCHFUL: Settings = { GRAPH_VERIFY_SHARE: "0.5", GRAPH_VERIFY_DAYS: "0.00005" };
 
 /** Who writes, and for whom. */
@@ -66,7 +66,7 @@ export const WRITER = {
 
 const READY_WITHIN_MS = 90_000;
 
-/** Waits for a server that somebody keeps running. */
+/** Waits until a server is ready that a supervisor keeps running. */
 export async function serverIsReady(url: string, lastWords: () => string): Promise<void> {
   const deadline = Date.now() + READY_WITHIN_MS;
   for (;;) {
@@ -78,7 +78,9 @@ export async function serverIsReady(url: string, lastWords: () => string): Promi
   }
 }
 
-/** One statement on a connection of its own, which outlives no restart of the database. */
+/**
+ * One statement on a connection of its own, since a connection does not survive a restart of the database.
+ */
 export async function ask<T extends object>(url: string, text: string, values?: unknown[]): Promise<T[]> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
   client.on("error", () => undefined);
@@ -94,7 +96,7 @@ export function runAdmin(args: readonly string[], settings: Settings): Running {
   return launch("npm", ["run", "--silent", "admin", "--", ...args], settings);
 }
 
-/** What an operator does on a new installation, up to the first key. */
+/** Sets up a new installation as an operator does, up to the first key. */
 export async function introduce(settings: Settings): Promise<string> {
   const { orgUri, orgName, email } = WRITER;
   await tool(settings, "vocabulary", "import", "graph/vocabulary/accelerators.ttl");

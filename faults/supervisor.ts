@@ -1,9 +1,10 @@
-// Keeps a command of the service running, as systemd or a container runtime does: whatever ends it, it is started anew.
+// Keeps a command of the service running, as systemd or a container runtime does: whatever ends it, it is
+// restarted.
 import { setTimeout as sleep } from "node:timers/promises";
 import { launch } from "../test/support/process.ts";
 import type { Running } from "../test/support/process.ts";
 
-/** What a command finds in its environment. */
+/** The environment variables of a command. */
 export type Settings = Record<string, string>;
 
 const RESTART_AFTER_MS = 200;
@@ -18,8 +19,8 @@ export class Supervised {
   #lastWords = "";
 
   /**
-   * @param script one of package.json
-   * @param settings asked at every start
+   * @param script the name of a script in package.json
+   * @param settings called at every start
    */
   constructor(script: string, settings: () => Settings) {
     this.#script = script;
@@ -41,7 +42,7 @@ export class Supervised {
     }
   }
 
-  /** Ends it as an operator does; it stays down. */
+  /** Stops it as an operator does; it stays down. */
   async stop(): Promise<void> {
     this.#wanted = false;
     await this.#running?.end("SIGTERM");
@@ -53,7 +54,7 @@ export class Supervised {
     await this.#running?.end("SIGKILL");
   }
 
-  /** What it printed before it last ended, for whoever has to find out why it is not there. */
+  /** The end of what it printed before it last ended, to find out why it is not running. */
   get lastWords(): string {
     return this.#lastWords;
   }

@@ -1,4 +1,4 @@
-// What a scenario is, and what it finds out.
+// Scenarios, and what they find.
 import { setTimeout as sleep } from "node:timers/promises";
 import { countLost, countWrong, readLists } from "./count.ts";
 import type { Lists, Wrong } from "./count.ts";
@@ -11,7 +11,7 @@ export type Scenario = {
   name: string;
   /** the fault in one line */
   fault: string;
-  /** where it can happen; the short form tries the first */
+  /** the stores on which it can happen; the short form tries the first */
   stores: readonly StoreKind[];
   run: (trial: Trial) => AsyncGenerator<Finding>;
 };
@@ -24,9 +24,9 @@ export type Installation = {
 
 export type Trial = Installation & {
   random: Random;
-  /** how long a fault lasts where it lasts, and writes go on */
+  /** how long a lasting fault lasts, and how long writes go on */
   seconds: number;
-  /** how often a fault that strikes at once is tried */
+  /** how often a momentary fault is tried */
   rounds: number;
 };
 
@@ -40,22 +40,22 @@ export type Finding = {
   falselySynced: number;
   /** from the end of the fault until all was right; undefined: not within the limit */
   seconds: number | undefined;
-  /** what else is not as it should be */
+  /** anything else that is wrong */
   complaints: string[];
 };
 
 const LOOK_EVERY_MS = 500;
-/** The longest that a store may be another one unnoticed, and then some for writing it. */
+/** The longest time for which an exchanged store may go unnoticed, and some more to write it. */
 const CONVERGENCE_LIMIT_MS = 60_000;
 
-/** Writes for a while, or while something goes on. */
+/** Writes while something else goes on. */
 export async function whileWriting<T>(
   trial: Trial,
   log: Log,
   during: () => Promise<T>,
   perSecond?: number,
 ): Promise<T> {
-  // Of its own, because how much it draws is a matter of speed, and the faults are to be the same again.
+  // A source of its own: how much the writer draws depends on speed, and the faults must be reproducible.
   const random = trial.random.fork(String(trial.random.next()));
   const writer = await startWriter(trial.service, log, random, perSecond);
   try {
@@ -93,7 +93,7 @@ async function converge(
       most = Math.max(most, total);
       if (total + wrong.pending === 0) return { seconds: passed(), wrong, noticed: noticed ?? passed() };
     } catch (error) {
-      // Parts that were killed may still be on their way back.
+      // Parts that were killed may not be back yet.
       failure = error;
     }
     await sleep(LOOK_EVERY_MS);
@@ -129,14 +129,14 @@ export async function conclude(
   };
 }
 
-/** Brings the graph of a service in line by the operator's own means; false when that does not do it. */
+/** Repairs the graph of a service by the operator's own means; false when that does not help. */
 export async function putRight({ service, lists }: Installation): Promise<boolean> {
   await service.ready();
   await service.admin("graph", "rebuild").ended;
   return totalOf(await countWrong(service, lists)) === 0;
 }
 
-/** Waits until a service that has just been started has all its lists in the graph, and says what they are. */
+/** Waits until a service that was just started has all its lists in the graph, and returns them. */
 export async function listsOf(service: Service): Promise<Lists> {
   await service.ready();
   let before: Lists = [];

@@ -13,7 +13,7 @@ export type Acknowledged = {
   id: string;
   description: string;
   codes: readonly string[];
-  /** The one that was acknowledged last; and another, where a change was sent and no answer came. */
+  /** The status that was acknowledged last, and another one if a change was sent and not answered. */
   statuses: Set<string>;
 };
 
@@ -36,11 +36,11 @@ const PATHS: Record<Kind, { create: string; status: string; id: string }> = {
   commitment: { create: "commitments", status: "commitments/status", id: "commitmentId" },
   engagement_claim: { create: "engagement-claims/submit", status: "engagement-claims/status", id: "claimId" },
 };
-// What an escape, an encoding or a line can break.
+// Texts that can break escaping, encoding, or the reading of lines.
 const TAILS = ["", ' "quoted" \\ back', " naïve 水 🜁", "\nsecond line\ttab", " <b>&amp;</b> }"];
 const COUNTRIES = ["NE", "DE", "BR", "IN"];
 
-/** Writes until it is stopped, as long as the server answers at the rate that is asked for. */
+/** Writes until it is stopped, at the given rate as long as the server answers that fast. */
 export async function startWriter(
   service: Service,
   log: Log,
@@ -52,7 +52,7 @@ export async function startWriter(
       "select code from app_public.accelerators where deprecated_at is null order by code",
     )
   ).map((row) => row.code);
-  // Where there is a registry, other codes than its own are refused.
+  // If there is a registry, codes that are not in it are refused.
   const registered = await service.sql<{ rop3: string }>("select rop3 from app_public.people_groups limit 5");
   const peopleGroups = registered.length > 0 ? registered.map((row) => row.rop3) : ["100425", "108003"];
   const underWay = new Set<Promise<void>>();
@@ -104,7 +104,8 @@ export async function startWriter(
 
   async function changeStatus(): Promise<void> {
     const record = random.pick(log.records);
-    // After a change that nobody answered it is open which of two came last, so such a record is left alone.
+    // After an unanswered change it is not known which of two statuses came last, so the record is left
+    // alone.
     if (!record || busy.has(record) || record.statuses.size > 1) return create();
     busy.add(record);
     const status = random.pick(STATUSES[record.kind]);
@@ -142,7 +143,7 @@ export async function startWriter(
   };
 }
 
-/** A write that the service refused for what it says: the trial itself is wrong. */
+/** A write that the service refused for its content: the trial itself is wrong. */
 class RefusedWrite extends Error {
   override name = "RefusedWrite";
 }

@@ -5,7 +5,7 @@ import schemathesis
 from hypothesis import strategies as st
 from schemathesis.graphql import nodes
 
-# A query is a text.
+# A SPARQL query is sent as text.
 schemathesis.serializer.alias("application/sparql-query", "text/plain")
 
 for scalar, texts in {

@@ -1,5 +1,6 @@
-// npm run schemathesis [-- --short] [-- --seed 7]: asks the running service with its demo data what Schemathesis makes up from the
-// descriptions of REST and GraphQL, well-formed and not, and has it check each answer against them.
+// npm run schemathesis [-- --short] [-- --seed 7]: starts the service with its demo data, sends it the
+// requests that Schemathesis generates from the descriptions of REST and GraphQL, well-formed and not, and
+// has each answer checked against them.
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -13,13 +14,16 @@ import { freePort, launch, ROOT } from "../test/support/process.ts";
 const HERE = import.meta.dirname;
 const REQUIREMENTS = join(HERE, "requirements.txt");
 
-/** How many requests are made up for each operation, besides those that follow from its description. */
+/** How many requests are generated for each operation, besides those that follow from its description. */
 type Size = { rest: number; graphql: number; phases: string };
 const SHORT: Size = { rest: 5, graphql: 5, phases: "coverage,fuzzing" };
 const LONG: Size = { rest: 100, graphql: 100, phases: "examples,coverage,fuzzing,stateful" };
-/** The same requests for the same source: what a change must not be blamed for is looked for in the long form. */
+/**
+ * The short form always sends the same requests for the same source, so that a change is not blamed for a
+ * fault that was there before; those are looked for in the long form.
+ */
 const SHORT_SEED = "1";
-/** As sysexits.h has it: what is needed cannot be had. */
+/** EX_UNAVAILABLE in sysexits.h: something that is needed cannot be installed. */
 const UNAVAILABLE = 69;
 
 async function main(): Promise<number> {
@@ -44,8 +48,8 @@ async function main(): Promise<number> {
 }
 
 /**
- * What the program needs is kept for the next time, in exactly the versions of the list.
- * @returns where it is; undefined if it cannot be installed, after saying why
+ * Installs Schemathesis in exactly the versions of the list, and keeps it for the next time.
+ * @returns its path; undefined if it cannot be installed, after saying why
  */
 async function install(): Promise<string | undefined> {
   const versions = createHash("sha256")

@@ -90,7 +90,7 @@ async function scopeTable(db: pg.Pool): Promise<string> {
   );
 }
 
-/** Who acts when a function is called: for each the argument that names them, and what a person needs to call it. */
+/** Who acts when a function is called: the argument that names them, and whether a person may call it. */
 async function personTable(db: pg.Pool): Promise<string> {
   const { rows } = await db.query<{ name: string; actor: string | null; may: boolean }>(
     `select p.proname::text as name, substring(obj_description(p.oid, 'pg_proc') from '@actor (\\w+)') as actor,

@@ -1,6 +1,7 @@
-// db/migrations/SHA256SUMS: a line for each migration, written once. An existing line is never rewritten, so that
-// a migration edited after its release fails a test.
-// db/rules/SHA256SUMS: a line for each file of the rules, as it is. Together they name the edition of the rules (db/release.ts).
+// db/migrations/SHA256SUMS: a line for each migration, written once. An existing line is never rewritten, so
+// that a migration edited after its release fails a test.
+// db/rules/SHA256SUMS: a line for each file of the rules in its current state. Together these lines name the
+// edition of the rules (db/release.ts).
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,7 +9,7 @@ import type { Generated } from "./generated.ts";
 
 const DB = join(import.meta.dirname, "../db");
 
-/** The files of a folder in SQL, as `sha256sum` lists them. */
+/** The checksums of the SQL files in a folder, in the format of `sha256sum`. */
 async function sumsOf(folder: string, isWanted: (file: string) => boolean = () => true): Promise<string> {
   const names = await readdir(join(DB, folder));
   const files = names.filter((file) => file.endsWith(".sql") && isWanted(file)).toSorted();

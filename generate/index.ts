@@ -1,4 +1,4 @@
-// Everything that is generated, in the order in which one file needs another: the server is built on the catalog.
+// All generated files, in the order in which one needs another: the server is built on the catalog.
 import type { Generated } from "./generated.ts";
 
 export const GENERATED: readonly (() => Promise<Generated>)[] = [

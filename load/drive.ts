@@ -1,19 +1,19 @@
-// Sends requests at a rate that does not ask whether the service keeps up, and says what came back.
+// Sends requests at a fixed rate, whether or not the service keeps up, and counts the answers.
 import autocannon from "autocannon";
 import { percentile } from "../bench/support.ts";
 import { mix } from "./mix.ts";
 import type { LoadedService } from "./service.ts";
 
 export type Driven = {
-  /** answers a second, by what became of the request */
+  /** answers per second, by outcome */
   perSecond: { answered: number; refused: number };
-  /** what was answered with 429 and 503: with which code, and what had been asked */
+  /** requests answered with 429 or 503, by error code and path */
   refused: Record<string, number>;
-  /** the same of what had another status than 2xx, 429 and 503 */
+  /** the same for any other status than 2xx */
   wrong: Record<string, number>;
   /** no answer at all: connections that broke, and requests that timed out */
   errors: number;
-  /** of requests that were answered with 2xx, in milliseconds */
+  /** latency of requests that were answered with 2xx, in milliseconds */
   p50: number;
   p99: number;
 };
@@ -21,7 +21,7 @@ export type Driven = {
 const REFUSED = [429, 503];
 const TIMEOUT_S = 30;
 
-/** @param rate requests a second; undefined: as fast as the answers come */
+/** @param rate requests per second; undefined: as fast as the answers come */
 export async function drive(
   service: Pick<LoadedService, "url" | "keys">,
   { seconds, connections, rate }: { seconds: number; connections: number; rate?: number },
@@ -42,7 +42,7 @@ export async function drive(
         duration: seconds,
         timeout: TIMEOUT_S,
         requests: mix().map((request) => watched(withKey(request, service.keys), fail)),
-        // What a caller waits is counted here, from sending to answer.
+        // Latency is measured here, from sending to answer.
         ...(rate !== undefined && {
           overallRate: Math.max(rate, connections),
           ignoreCoordinatedOmission: true,
@@ -69,7 +69,7 @@ export async function drive(
 
 type Failed = (status: number, body: string, request: autocannon.Request) => void;
 
-/** At the doors of REST and SPARQL, and at GraphQL's. */
+/** The body of a refusal: `error` from REST and SPARQL, `errors` from GraphQL. */
 type Refusal = { error?: string; errors?: [{ extensions: { code: string } }] };
 
 function codeOf(body: string): string {
@@ -81,7 +81,7 @@ function codeOf(body: string): string {
   }
 }
 
-/** Tells what a request became that did not succeed. */
+/** Reports requests that did not succeed. */
 function watched(request: autocannon.Request, fail: Failed): autocannon.Request {
   const { onResponse } = request;
   return {
@@ -93,7 +93,7 @@ function watched(request: autocannon.Request, fail: Failed): autocannon.Request 
   };
 }
 
-/** Whoever sends it: any of the callers. */
+/** Sends each request with the key of a random caller. */
 function withKey(request: autocannon.Request, keys: readonly string[]): autocannon.Request {
   const { setupRequest = (given) => given } = request;
   return {

@@ -1,16 +1,16 @@
-// What one caller with an ordinary key can try in order to have the service for itself.
+// What one caller with an ordinary key can try in order to monopolize the service.
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Sends one thing after another, or many at once, until it is aborted. */
+/** Sends requests, one after another or many at once, until it is aborted. */
 export type Attack = {
   name: string;
   /** how many at once */
   width: number;
   /** One request; its answer is read to its end unless the caller hangs up. */
   send: (url: string, key: string, signal: AbortSignal) => Promise<Response>;
-  /** The caller does not wait longer than this. */
+  /** The caller hangs up after this long. */
   hangUpMs?: number;
 };
 
@@ -46,7 +46,7 @@ const INTROSPECTION =
   "__schema { types { name description fields { name description type { name ofType { name } } args { name type { name } } } } }";
 const groups = (i: number) =>
   `a${i}: needs { groupedAggregates(groupBy: [ORG_NAME, STATUS, CREATED_AT_TRUNCATED_TO_DAY, ACCELERATORS, CONCERNS_COUNTRY_CODE]) { keys } }`;
-// As many as the service lets pass.
+// As many as the service accepts.
 const DOUBLINGS = times(10, (i) => `BIND(CONCAT(?v${i}, ?v${i}) AS ?v${i + 1})`);
 const SQUARES = times(5, (i) => `BIND(?v${i} * ?v${i} AS ?v${i + 1})`);
 
@@ -147,18 +147,18 @@ export const ATTACKS: readonly Attack[] = [
 
 type Target = { name: string; url: string; key: string };
 
-/** How many of its requests became what: a status, or nothing where it hung up or was cut off. */
+/** How many of its requests ended in which status, or in "nothing" if it hung up or was cut off. */
 export type Became = Readonly<Record<string, number>>;
 
 /**
- * Attacks until it is told to end, in a process of its own: whoever waits in this one is not to wait for what the attacker
- * reads. Whatever the service answers is as good as anything else here.
- * @param key one that has asked nothing before, or its rate limit would have most of the attack refused
- * @returns ends it
+ * Attacks until it is told to end, in a process of its own, so that reading the attacker's answers does not
+ * slow down the measurements in this one. Whatever the service answers is fine here.
+ * @param key a key that has not been used before, or its rate limit would refuse most of the attack
+ * @returns a function that ends it
  */
 export async function attack({ name }: Attack, url: string, key: string): Promise<() => Promise<Became>> {
-  // Others attack from a machine of their own. Here its work is done when the service leaves a processor free: that of every
-  // thread of it, which have the priority that the process begins with.
+  // A real attacker has a machine of its own. Here the attacker works only when the service leaves a
+  // processor free. This holds for all of its threads, which have the priority that the process begins with.
   const attacker = fork(import.meta.filename, [], {
     execPath: "nice",
     execArgv: ["-n", "19", process.execPath],
@@ -186,7 +186,7 @@ async function attackUntilTold({ name, url, key }: Target, end: AbortSignal): Pr
         count(String(answer.status));
       } catch {
         count("nothing");
-        // Refused, cut off or hung up: it goes on, but not in a loop that only keeps this process busy.
+        // Refused, cut off or hung up: it goes on, but not in a busy loop.
         await sleep(1);
       }
     }

@@ -1,4 +1,5 @@
-// npm run load [-- steady overload hostile] [--short]: puts the service under pressure and prints what became of it.
+// npm run load [-- steady overload hostile] [--short]: puts the service under pressure and prints the
+// results.
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import { hostile, maximum, overload, steady } from "./phases.ts";
@@ -33,7 +34,7 @@ async function main(): Promise<number> {
   }
   const size = values.short ? SHORT : LONG;
   await using parts = new AsyncDisposableStack();
-  // Processes of their own, which outlive this one unless they are told to end.
+  // The service's processes outlive this one unless they are told to end.
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     process.once(signal, () => void parts.disposeAsync().finally(() => process.exit(INTERRUPTED)));
   }

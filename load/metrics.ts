@@ -1,4 +1,4 @@
-// What the server tells of itself.
+// Reads the metrics of the server.
 import { setTimeout as sleep } from "node:timers/promises";
 import { median } from "../bench/support.ts";
 
@@ -9,7 +9,7 @@ export async function residentMemory(metricsUrl: string): Promise<number> {
   return (await told(metricsUrl, "process_resident_memory_bytes")) / 1e6;
 }
 
-/** Resolves once the store has ended what it was asked for: Fuseki goes on when its caller has left. */
+/** Resolves once the store has ended all queries: Fuseki goes on when its caller has left. */
 export async function queriesAreOver(metricsUrl: string): Promise<void> {
   while ((await told(metricsUrl, 'sparql_queries{state="running"}')) > 0) await sleep(EVERY_MS);
 }
@@ -24,7 +24,10 @@ async function told(metricsUrl: string, series: string): Promise<number> {
   );
 }
 
-/** Watches the memory until it is stopped; the answer is the median of the first and of the last fifth, and the most. */
+/**
+ * Watches the memory until it is stopped; returns the medians of the first and the last fifth, and the
+ * maximum.
+ */
 export function watchMemory(metricsUrl: string): () => { first: number; last: number; most: number } {
   const seen: number[] = [];
   const look = () =>

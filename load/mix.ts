@@ -1,4 +1,4 @@
-// What callers ask of the service, in the proportions of a working day: five reads to a write.
+// The requests of callers, in the proportions of a working day: five reads to a write.
 import type autocannon from "autocannon";
 import { WRITER } from "../faults/service.ts";
 
@@ -17,7 +17,7 @@ const need = (n: number) => ({
 
 let made = 0;
 
-/** What a connection sends, one after the other; what it creates it reads and changes afterwards. */
+/** The requests of a connection, one after another; it reads and changes the need that it creates. */
 export function mix(): autocannon.Request[] {
   const post = (path: string, body: object): autocannon.Request => ({
     method: "POST",
@@ -47,7 +47,7 @@ export function mix(): autocannon.Request[] {
     { method: "GET", path: "/v0/commitments?limit=20" },
     {
       ...post("/v0/needs/status", {}),
-      // Every other need stays open, so that neither list runs empty.
+      // The needs that were there before stay open, so that neither list runs empty.
       setupRequest: (request, context: Made) => ({
         ...request,
         ...(context.needId

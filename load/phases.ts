@@ -1,4 +1,4 @@
-// The three things that are tried: a long day, three times too much, and one caller who wants everything.
+// The three phases: a long day, three times the maximum rate, and one caller who wants everything.
 import { spawn } from "node:child_process";
 import { cpus } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -19,10 +19,10 @@ export type Size = { warmUp: number; steady: number; overload: number; attack: n
 const CONNECTIONS = 32;
 const CROWD = 400;
 const PROBE_EVERY_MS = 25;
-/** A p99 of a few milliseconds doubles when anything at all happens on the machine. */
+/** A p99 up to this passes: one of a few milliseconds doubles when anything at all happens on the machine. */
 const NOISE_MS = 20;
 
-/** As fast as the service answers, and at its best: what everything else is a share of. */
+/** The maximum rate of answers, after warming up; other rates are a share of it. */
 export async function maximum(service: LoadedService, { warmUp }: Size): Promise<number> {
   await drive(service, { seconds: warmUp, connections: CONNECTIONS });
   const { perSecond } = await drive(service, { seconds: warmUp, connections: CONNECTIONS });
@@ -100,7 +100,7 @@ export async function overload(
   ];
 }
 
-/** What an ordinary caller sees while another one does its worst. */
+/** What an ordinary caller sees while another one attacks. */
 export async function hostile(service: LoadedService, size: Size): Promise<Outcome[]> {
   const victim = service.keys[0]!;
   const beside = (begin: () => Promise<() => Promise<void>>) =>
@@ -135,9 +135,9 @@ export async function hostile(service: LoadedService, size: Size): Promise<Outco
 }
 
 /**
- * Idle, and beside something, in turns: what else the machine does comes and goes, and has the p99 of a quarter of a minute
- * be twice that of the next one. The middle one of the turns counts.
- * @param begin returns what ends it
+ * Measures alone and beside something else, in turns, and takes the median: what else the machine does comes
+ * and goes, and can make the p99 of a quarter of a minute twice that of the next one.
+ * @param begin starts the other thing; returns a function that ends it
  */
 async function compare(
   { metricsUrl }: LoadedService,
@@ -164,11 +164,11 @@ async function compare(
 }
 
 /**
- * The yardstick for the others: what anybody waits for where something keeps the processors busy that has nothing to do with
- * the service and asks nothing of it.
+ * The baseline for the attacks: how long a caller waits while processes keep the processors busy that have
+ * nothing to do with the service.
  */
 function keepProcessorsBusy(seconds: number): () => Promise<void> {
-  // It ends by itself, should nobody be left to end it.
+  // It ends by itself, in case this process is killed.
   const loop = `const end = Date.now() + ${(seconds + 10) * 1_000}; while (Date.now() < end);`;
   const busy = cpus().map(() => spawn(process.execPath, ["--eval", loop], { stdio: "ignore" }));
   return async () => {
@@ -186,7 +186,7 @@ const ASKED = [
 
 type Probed = { p99: number; failed: number };
 
-/** Asks at a steady pace, whether or not answers come. */
+/** Sends requests at a steady pace, whether or not answers come. */
 async function probe({ url }: LoadedService, key: string, seconds: number): Promise<Probed> {
   const waited: number[] = [];
   let failed = 0;

@@ -1,4 +1,5 @@
-// The service as in production: server, worker, PostgreSQL and Fuseki, each a process of its own, and this one a caller.
+// The service as in production: server, worker, PostgreSQL and Fuseki, each a process of its own. This
+// process is a caller.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,11 +22,14 @@ export type LoadedService = Counted & {
   url: string;
   /** where the server reports its memory */
   metricsUrl: string;
-  /** those of the load itself, which may write and have hardly any limit of their own: one key has a share of everything */
+  /**
+   * the keys of the load itself, which may write and have hardly any rate limit; several, since one key gets
+   * only a share of everything
+   */
   keys: readonly string[];
-  /** another one, as it is issued by default */
+  /** issues another key, with default settings */
   issueKey: (scope: Scope, ...options: string[]) => Promise<string>;
-  /** what is in the graph that is of no record */
+  /** the contents of named graphs other than those of records */
   lists: Lists;
 };
 
@@ -34,7 +38,7 @@ const CHURCHES = 100_000;
 const NEEDS = 20_000;
 const KEYS = 8;
 
-/** Starts everything, fills it, and leaves it to `parts` to stop. */
+/** Starts everything and fills it; `parts` stops it. */
 export async function startLoadedService(parts: AsyncDisposableStack): Promise<LoadedService> {
   const dir = await mkdtemp(join(tmpdir(), "engagement-graph-load-"));
   parts.defer(() => rm(dir, { recursive: true, force: true }));
@@ -105,7 +109,7 @@ async function fill(databaseUrl: string): Promise<void> {
   }
 }
 
-/** Waits for the graph to have everything. */
+/** Waits until the graph has everything. */
 export async function written({ sql }: Counted): Promise<void> {
   for (;;) {
     const [health] = await sql<{ pending: string }>("select pending from rest.health");

@@ -1,4 +1,4 @@
-// A cache stands before the store and answers what it has answered before, whatever has become of the store since.
+// A cache in front of the store repeats its earlier answers, whatever has happened to the store since.
 import { setTimeout as sleep } from "node:timers/promises";
 import { passAll } from "../proxy.ts";
 import { conclude, fill, whileWriting } from "../trial.ts";

@@ -18,9 +18,9 @@ async function* run(trial: Trial): AsyncGenerator<Finding> {
   preload.searchParams.set("file", offset);
   try {
     await writeFile(offset, "0");
-    // By way of npm, which runs on another Node than what it starts.
+    // Set through npm, which itself runs on another Node than the command that it starts.
     await service.configure({ npm_config_node_options: `--import=${preload.href}` });
-    // Now the worker with the other clock is at work.
+    // By now the worker with the adjustable clock is running.
     const log = await fill(trial, 1_000);
     await whileWriting(trial, log, async () => {
       service.proxy!.treat = () => "reset";

@@ -1,4 +1,4 @@
-// The embedded store's files are not what it wrote: a byte is another one, or the end is missing.
+// The embedded store's files are damaged: a bit has flipped, or the end is missing.
 import { open, readdir, readFile, stat, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import type { Random } from "../random.ts";
@@ -7,7 +7,7 @@ import type { Finding, Scenario, Trial } from "../trial.ts";
 
 const FILES = { journal: /^journal-\d+(\.v\d+)?\.log$/, snapshot: /^snapshot-\d+(\.v\d+)?\.nq$/ };
 
-/** What was done to which file, and what the file was then. */
+/** What was done to which file, and the file's bytes afterwards. */
 type Damage = { what: string; folder: string; bytes: Buffer; mustBeKept: boolean };
 
 async function* run(trial: Trial): AsyncGenerator<Finding> {
@@ -34,7 +34,7 @@ async function flip(folder: string, random: Random): Promise<Damage> {
   byte[0]! ^= 1 << random.between(0, 7);
   await file.write(byte, 0, 1, at);
   await file.close();
-  // What the last record of a journal lacks may as well be what a crash has left: nobody need keep that.
+  // Damage to the last record of a journal may look like what a crash leaves, which need not be kept.
   const mustBeKept = name.startsWith("snapshot") || at < size / 2;
   return {
     what: `a bit of byte ${at} of ${size}, ${kindOf(name)}`,

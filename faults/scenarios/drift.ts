@@ -1,4 +1,4 @@
-// Somebody else writes to the store. Nothing tells the service; its background verification has to find it.
+// Another program writes to the store. Nothing tells the service; its background verification has to find it.
 import { setTimeout as sleep } from "node:timers/promises";
 import { DATA, GRAPHS, NS } from "../expected.ts";
 import { readGraph } from "../graph-reader.ts";
@@ -12,7 +12,7 @@ const NEEDS = GRAPHS.need;
 const UNLISTED = `${DATA}/trial/`;
 const REPORTED_WITHIN_MS = 30_000;
 
-/** Each takes a random record of the needs' graph. */
+/** Each gets a random record of the needs' graph. */
 const CHANGES: Record<string, (need: string, random: Random) => string> = {
   "a record deleted": (need) => `DELETE WHERE { GRAPH <${NEEDS}> { <${need}> ?p ?o } }`,
   "a triple deleted": (need) => `DELETE WHERE { GRAPH <${NEEDS}> { <${need}> <${NS}needDescription> ?o } }`,
@@ -43,7 +43,7 @@ async function* run(trial: Trial): AsyncGenerator<Finding> {
       await service.alter(changes.join(" ;\n"));
       yield await conclude(trial, `${changes.length} changes at once`, log);
     }
-    // Whose it is only an operator knows, so it is reported and left.
+    // Only an operator knows whose graph it is, so it is reported and left.
     await service.alter(`INSERT DATA { GRAPH <${UNLISTED}> { <${NEEDS}> <${NS}needStatus> "met" } }`);
     const complaints = (await isReported(service)) ? [] : ["the unlisted named graph was not reported"];
     await service.alter(`DROP GRAPH <${UNLISTED}>`);

@@ -1,4 +1,5 @@
-// The store is there, and does not do what it should; or its query door answers from a copy that lags behind.
+// The store is there but does not do what it should, or its queries are answered from a copy that lags
+// behind.
 import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -55,7 +56,7 @@ async function lagging(trial: Trial): Promise<Finding> {
         falselySynced = Math.max(falselySynced, await countFalselySynced(service, upstream, log));
       }
     });
-    // It goes on lagging: that is how such a store always is.
+    // The lag stays: such a store always lags.
     return await conclude(trial, `queries see changes ${LAG_MS / 1000} s late`, log, { falselySynced });
   } finally {
     proxy.replica = undefined;

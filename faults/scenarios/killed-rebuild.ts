@@ -27,15 +27,15 @@ async function* run(trial: Trial): AsyncGenerator<Finding> {
     await service.alter(markAll);
     const victim = random.pick(["rebuild", "rebuild", "store"] as const);
     const atByte = service.proxy && whole.bytes > 0 ? random.between(1, whole.bytes - 1) : undefined;
-    // Only some by the clock, most of which strikes while the command begins.
+    // Only some are killed by time, because most of those kills come while the command is still starting.
     const where =
       atByte !== undefined && round % 3 !== 0
         ? await killAtByte(service, victim, atByte, round % 2 === 1)
         : await killAtTime(service, victim, random.between(whole.ms * 0.3, whole.ms));
-    // A store takes the end of a connection in its own time.
+    // A store may take a while to notice the end of a connection.
     await sleep(SETTLED_AFTER_MS);
     const complaints = await notWhole(service);
-    // The marks of an old graph are drift: the background verification is what finds them.
+    // The marks of an old graph are drift, which the background verification finds.
     await service.configure(WATCHFUL);
     yield await conclude(trial, `${victim} killed ${where}`, log, { complaints });
     await service.configure({});
@@ -53,7 +53,7 @@ async function rebuildUndisturbed({ admin, proxy }: Service): Promise<{ ms: numb
 
 type Victim = "rebuild" | "store";
 
-/** @param statementEnd after the statement: what has arrived looks whole */
+/** @param statementEnd whether to cut after the statement, so that what has arrived looks whole */
 async function killAtByte(
   service: Service,
   victim: Victim,
@@ -92,7 +92,7 @@ async function killAtTime(service: Service, victim: Victim, after: number): Prom
   return `after ${(after / 1000).toFixed(1)} s`;
 }
 
-/** Which graphs are neither the marked one nor the one that the tables say. */
+/** The graphs that are neither the marked one nor what the tables say. */
 async function notWhole(service: Service): Promise<string[]> {
   const complaints: string[] = [];
   for (const kind of KINDS) {

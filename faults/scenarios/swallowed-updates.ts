@@ -1,4 +1,4 @@
-// A proxy answers for the store: the update is acknowledged and has gone nowhere.
+// A proxy answers in place of the store: updates are acknowledged but never reach it.
 import { setTimeout as sleep } from "node:timers/promises";
 import { countFalselySynced } from "../count.ts";
 import { passAll } from "../proxy.ts";

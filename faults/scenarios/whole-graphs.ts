@@ -1,5 +1,5 @@
-// A named graph that is sent whole goes nowhere although it is acknowledged, or reaches the store twice, or when its sender
-// has long given it up.
+// A named graph that is sent whole is acknowledged but never arrives, or arrives twice, or arrives long after
+// its sender has given up.
 import { setTimeout as sleep } from "node:timers/promises";
 import { GRAPHS, NS } from "../expected.ts";
 import { passAll } from "../proxy.ts";
@@ -8,7 +8,7 @@ import { WRITER } from "../service.ts";
 import { conclude, fill, whileWriting } from "../trial.ts";
 import type { Finding, Scenario, Trial } from "../trial.ts";
 
-// Longer than the store is given for any update.
+// Longer than the timeout of any update.
 const LATE_MS = 20_000;
 
 async function* run(trial: Trial): AsyncGenerator<Finding> {
@@ -20,7 +20,7 @@ async function* run(trial: Trial): AsyncGenerator<Finding> {
   yield await swallowList(trial);
 }
 
-/** @param underWrites whether somebody writes when it comes, so that an update could cover it up */
+/** @param underWrites whether writes go on when it arrives, so that an update could cover it up */
 async function deliverAgain(
   trial: Trial,
   treatment: "twice" | "late",
@@ -34,7 +34,7 @@ async function deliverAgain(
   if (treatment === "late") {
     await rebuild.ended;
     proxy.treat = passAll;
-    // It is taken up by the worker.
+    // The worker continues it.
     await rebuilt(trial);
   } else if ((await rebuild.ended) !== 0) throw new Error(rebuild.output().stderr);
   proxy.treat = passAll;
@@ -55,7 +55,7 @@ async function deliverAgain(
 async function swallowRebuild(trial: Trial): Promise<Finding> {
   const { service, seconds } = trial;
   const log = await fill(trial, seconds * 500);
-  // As many triples as before.
+  // Leaves as many triples as before.
   await service.alter(
     `DELETE { GRAPH <${GRAPHS.need}> { ?s ?p ?o } } INSERT { GRAPH <${GRAPHS.need}> { ?s ?p "drifted" } }
      WHERE { GRAPH <${GRAPHS.need}> { ?s ?p ?o } FILTER(?p = <${NS}needDescription>) }`,
