@@ -1,5 +1,5 @@
-// Large answers of the embedded store: streamed, as for the public, and made at once, as for the service
-// itself.
+// Large answers of the embedded store: streamed, as for the public, and made at
+// once, as for the service itself.
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,8 +10,8 @@ import type { Figure } from "./support.ts";
 
 const TRIPLES = 100_000;
 const ROWS = 1_000_000;
-// Multiplied in the query: a store of a million triples would leave the engine too little memory to make the
-// whole answer at once.
+// Multiplied in the query: a store of a million triples would leave the engine too little memory to
+// make the whole answer at once.
 const PATTERN = `{ graph ?g { ?s ?p ?o } values ?n { ${Array.from({ length: ROWS / TRIPLES }, (_, n) => n).join(" ")} }
   bind(concat(?o, ", ", str(?n)) as ?text) }`;
 const FORMS = {

@@ -1,5 +1,5 @@
-// Churches distributed and named like real ones: many small towns and a few large cities, and a few hundred words that
-// make up most names. The same in every run.
+// Churches distributed and named like real ones: many small towns and a few large cities, and a few hundred
+// words that make up most names. The same in every run.
 import { randomNumbers } from "../test/support/churches.ts";
 
 const LOCALITIES = 40_000;

@@ -1,5 +1,5 @@
-// Church search: what it costs at 10,000 and at 1,000,000 churches, over HTTP and through the tool endpoint, and how
-// fast churches are imported.
+// Church search: what it costs at 10,000 and at 1,000,000 churches, over HTTP and through the tool endpoint,
+// and how fast churches are imported.
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
@@ -92,8 +92,8 @@ async function bringIn(pool: pg.Pool, count: number): Promise<number> {
 }
 
 /**
- * The rows per second of COPY alone, with the churches that are there, on one connection and without
- * triggers.
+ * The rows per second of COPY alone, with the churches that are there, on one
+ * connection and without triggers.
  */
 async function copyRate(pool: pg.Pool): Promise<number> {
   const client = await pool.connect();
@@ -118,7 +118,10 @@ async function copyRate(pool: pg.Pool): Promise<number> {
   }
 }
 
-/** Multiplies each church within its neighbourhood. Indexes are built afterwards, since only the searches are timed. */
+/**
+ * Multiplies each church within its neighbourhood. Indexes are built afterwards, since
+ * only the searches are timed.
+ */
 async function multiply(pool: pg.Pool, times: number): Promise<void> {
   const { rows: indexes } = await pool.query<{ name: string; definition: string }>(
     `select format('app_public.%I', indexname) as name, indexdef as definition from pg_indexes

@@ -18,8 +18,8 @@ const SIZES = [1_000, 100_000, 1_000_000];
 const REQUESTS = 200;
 
 /**
- * Pages at three sizes, each with a server, a PostgreSQL and a Fuseki of its own; and what keeping the totals
- * costs writers.
+ * Pages at three sizes, each with a server, a PostgreSQL and a Fuseki of its own; and what
+ * keeping the totals costs writers.
  */
 export async function benchCommitments(): Promise<Figure[]> {
   const figures = await pages();

@@ -1,5 +1,5 @@
-// From a commit to the subscribers: how long a change takes to reach all of them, and what a writer pays for
-// it.
+// From a commit to the subscribers: how long a change takes to reach all of them,
+// and what a writer pays for it.
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { WebSocket } from "ws";

@@ -1,5 +1,5 @@
-// How fast a store loads the same triples without the safeguards of a drain: the limit beside a drain's
-// figures.
+// How fast a store loads the same triples without the safeguards of a drain: the
+// limit beside a drain's figures.
 import { text } from "node:stream/consumers";
 import { Store } from "oxigraph";
 import { loadConfig } from "../config.ts";

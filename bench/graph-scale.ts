@@ -1,4 +1,5 @@
-// What grows with the graph: a rebuild, the lag behind the tables, and a round of verification, at three sizes.
+// What grows with the graph: a rebuild, the lag behind the tables, and a round of
+// verification, at three sizes.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -78,8 +79,8 @@ async function measureAt(needs: number): Promise<Taken> {
 }
 
 /**
- * Reports each step as it ends: ten million records take two hours, and a step that fails must lose only
- * itself.
+ * Reports each step as it ends: ten million records take two hours, and a step that
+ * fails must lose only itself.
  */
 function told(step: string): void {
   process.stderr.write(`${new Date().toISOString()} ${step}\n`);

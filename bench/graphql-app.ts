@@ -1,5 +1,5 @@
-// GraphQL alone, without key check, on the connections of this service or (STOCK=1) on PostGraphile's own, which open a
-// transaction for each field: begin, set_config, statement, commit.
+// GraphQL alone, without key check, on the connections of this service or (STOCK=1) on PostGraphile's own,
+// which open a transaction for each field: begin, set_config, statement, commit.
 import "../server/graphql/environment.ts";
 import type { AddressInfo } from "node:net";
 import express from "express";

@@ -1,5 +1,5 @@
-// One connection per request and one round trip per statement, against PostGraphile's own way and against SQL
-// by hand.
+// One connection per request and one round trip per statement, against PostGraphile's own
+// way and against SQL by hand.
 import { against, fill, inTurns, requestsPerSecond, startBenchDatabase, startChild } from "./support.ts";
 import type { Figure } from "./support.ts";
 

@@ -1,6 +1,6 @@
-// The baselines for the REST figures: an Express route as one would write it by hand, running the same SQL,
-// without key, validation or error handling; and the same on node:http alone (BARE=1), without a framework's
-// share.
+// The baselines for the REST figures: an Express route as one would write it by hand, running the
+// same SQL, without key, validation or error handling; and the same on node:http alone (BARE=1),
+// without a framework's share.
 import { createServer } from "node:http";
 import type { RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -26,8 +26,8 @@ export async function benchLimits(): Promise<Figure[]> {
   try {
     return [
       await measure("one key", "≥ 0.95", await issue(database, 1, 400_000)),
-      // With the default limit, the database is asked at least for every tenth request: a twentieth of the
-      // limit at a time.
+      // With the default limit, the database is asked at least for every tenth request: a
+      // twentieth of the limit at a time.
       await measure("1,000 keys of 200 a minute", "–", await issue(database, 1_000, 200)),
     ];
   } finally {

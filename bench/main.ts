@@ -1,4 +1,5 @@
-// npm run bench [part …] [-- --rows <number>]: measures side by side and prints the tables of docs/benchmarks.md.
+// npm run bench [part …] [-- --rows <number>]: measures side by side and prints the
+// tables of docs/benchmarks.md.
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import type { Figure } from "./support.ts";

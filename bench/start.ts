@@ -1,5 +1,5 @@
-// What a newcomer waits for and needs room for: npm start, the memory that it holds, and the size of an
-// installation.
+// What a newcomer waits for and needs room for: npm start, the memory that it holds, and
+// the size of an installation.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, readdir, rm, stat } from "node:fs/promises";
@@ -55,8 +55,8 @@ function took({ ms, cpuMs }: Pick<Started, "ms" | "cpuMs">): string {
 async function start(dir: string): Promise<Started> {
   const child = spawn(process.execPath, ["start.ts"], {
     cwd: ROOT,
-    // With its own folder for Node's compile cache, the first start is like the first one after an
-    // installation.
+    // With its own folder for Node's compile cache, the first start is like the
+    // first one after an installation.
     env: {
       ...process.env,
       PORT: "0",

@@ -1,6 +1,6 @@
 // What the graph must say about each record, read from the tables by SQL alone. It implements the contract
-// and graph/ontology.ttl a second time on purpose: the code that counts errors shares nothing with the code
-// that projects and verifies.
+// and graph/ontology.ttl a second time on purpose: the code that counts errors shares nothing with the
+// code that projects and verifies.
 import type { Counted } from "./service.ts";
 import type { Kind } from "./writer.ts";
 

@@ -82,8 +82,8 @@ const isRight = ({ lost, wrong, falselySynced, seconds, complaints }: Finding) =
   lost + totalOf(wrong) + falselySynced + complaints.length === 0 && seconds !== undefined;
 
 /**
- * Stops the service. A part that was killed and did not come back fails to stop, which must not hide what was
- * found.
+ * Stops the service. A part that was killed and did not come back fails to stop, which
+ * must not hide what was found.
  */
 async function takeDown(parts: AsyncDisposableStack): Promise<void> {
   await parts.disposeAsync().catch((error: unknown) => say(`  taking the service down: ${String(error)}`));

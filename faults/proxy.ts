@@ -23,8 +23,8 @@ export type Treatment =
 export type Upstream = { url: string; authorization: string };
 
 /**
- * Once changes have carried this many bytes, plus the rest of a statement if wanted, nothing more is passed
- * on, and `strike` is called.
+ * Once changes have carried this many bytes, plus the rest of a statement if wanted, nothing more is
+ * passed on, and `strike` is called.
  */
 type Cut = { at: number; statementEnd: boolean; strike: () => void };
 

@@ -6,7 +6,9 @@ import type { Running } from "../test/support/process.ts";
 import type { StoreProxy } from "./proxy.ts";
 import type { Settings } from "./supervisor.ts";
 
-/** `fuseki`: server, worker, PostgreSQL and Fuseki, each a process of its own. `embedded`: `npm start` alone. */
+/**
+ * `fuseki`: server, worker, PostgreSQL and Fuseki, each a process of its own. `embedded`: `npm start` alone.
+ */
 export type StoreKind = "fuseki" | "embedded";
 
 /** The parts that can be killed. In `npm start`, the store and the worker die with the server. */

@@ -1,5 +1,5 @@
-// Keeps a command of the service running, as systemd or a container runtime does: whatever ends it, it is
-// restarted.
+// Keeps a command of the service running, as systemd or a container runtime does:
+// whatever ends it, it is restarted.
 import { setTimeout as sleep } from "node:timers/promises";
 import { launch } from "../test/support/process.ts";
 import type { Running } from "../test/support/process.ts";

@@ -104,8 +104,8 @@ export async function startWriter(
 
   async function changeStatus(): Promise<void> {
     const record = random.pick(log.records);
-    // After an unanswered change it is not known which of two statuses came last, so the record is left
-    // alone.
+    // After an unanswered change it is not known which of two statuses came last,
+    // so the record is left alone.
     if (!record || busy.has(record) || record.statuses.size > 1) return create();
     busy.add(record);
     const status = random.pick(STATUSES[record.kind]);

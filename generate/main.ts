@@ -1,4 +1,5 @@
-// npm run generate: rewrites the generated files from the database that the migrations and rules in this tree create.
+// npm run generate: rewrites the generated files from the database that the migrations
+// and rules in this tree create.
 import { randomBytes } from "node:crypto";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// Tables within documents that are otherwise written by hand, each between <!-- table: name --> and <!-- end -->.
+// Tables in documents that are otherwise written by hand, each between <!-- table: name --> and <!-- end -->.
 
 /** @throws when a table has no place, or a place no table */
 export function withTables(written: string, tables: Record<string, string>): string {

@@ -24,8 +24,8 @@ export interface CheckContext {
   /** IRIs of the concepts of the accelerator scheme */
   concepts: Iterable<string>;
   /**
-   * IRIs of the registered people groups that the batch names; undefined if there is no registry and so all
-   * are accepted
+   * IRIs of the registered people groups that the batch names; undefined if there is no
+   * registry and so all are accepted
    */
   peopleGroups: ReadonlySet<string> | undefined;
   /** the existing records that the batch points to */
@@ -56,8 +56,8 @@ export function readShapes(): string {
 export function createLoadCheck(names: Names, shapes = readShapes()): LoadCheck {
   const shapeQuads = rebase(new Parser().parse(shapes), DEFAULT_NAMESPACE, names.namespaceUrl);
   requirePatterns(shapeQuads);
-  // By default the validator stops looking at a node after fifty visits, and would miss any error from there
-  // on; 0 removes the limit.
+  // By default the validator stops looking at a node after fifty visits, and would miss any error from
+  // there on; 0 removes the limit.
   const options: Options & { maxNodeChecks: number } = { maxNodeChecks: 0 };
   const validator = new SHACLValidator(new BatchDatasetOf(shapeQuads), options);
   const fields = describeFields(shapeQuads);
@@ -116,8 +116,8 @@ class BatchDatasetOf extends BatchDataset {
 }
 
 /**
- * Checks the patterns at the start: the validator would find an invalid one only at the first record, and
- * then fail at every record.
+ * Checks the patterns at the start: the validator would find an invalid one only at the first record,
+ * and then fail at every record.
  */
 function requirePatterns(shapes: readonly Quad[]): void {
   for (const { subject, predicate, object } of shapes) {

@@ -47,8 +47,8 @@ export function termText(term: Term): string {
 }
 
 /**
- * One canonical N-Triples line without its newline; the graph of a quad is left out. Whole decimals are the one form of
- * value that stores give back differently: "12" from one is "12.0" from another.
+ * One canonical N-Triples line without its newline; the graph of a quad is left out. Decimals lose trailing
+ * zeros, because stores return whole decimals differently: "12" from one is "12.0" from another.
  */
 export function tripleText(quad: Quad): string {
   const { object } = quad;
@@ -60,8 +60,8 @@ export function tripleText(quad: Quad): string {
 }
 
 /**
- * Reads an IRI as N-Triples and TSV write it, whatever characters it has; undefined if the text is not an
- * IRI.
+ * Reads an IRI as N-Triples and TSV write it, whatever characters it has;
+ * undefined if the text is not an IRI.
  */
 export function readIri(text: string): string | undefined {
   const written = /^<(?!<)(.*)>$/s.exec(text)?.[1];

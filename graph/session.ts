@@ -135,8 +135,8 @@ export function createSession(options: GraphSessionOptions): GraphSession {
 }
 
 /**
- * Sends an update without content, to tell a store that refuses one particular graph or update from one that
- * refuses everything.
+ * Sends an update without content, to tell a store that refuses one particular graph or update from
+ * one that refuses everything.
  * @param graph gets a new number, so that what was refused is out of date if it arrives after all
  * @throws GraphUnavailable if the store refuses everything
  */

@@ -172,8 +172,8 @@ function inEnglish(values: Quad["object"][] | undefined): string | null {
 }
 
 /**
- * Leaves out concepts that are, directly or indirectly, broader than themselves: they would be below no
- * accelerator.
+ * Leaves out concepts that are, directly or indirectly, broader than themselves: they
+ * would be below no accelerator.
  */
 function withoutCircles(accelerators: Accelerator[], problems: VocabularyProblem[]): Accelerator[] {
   const above = new Map(accelerators.map(({ code, broaderCode }) => [code, broaderCode]));

@@ -1,6 +1,6 @@
-// Operations that an engine computes before it has found anything. Jena folds operations on constants while
-// it plans a query, holding the lock that its one thread for time limits waits for: meanwhile nobody's query
-// is ended.
+// Operations that an engine computes before it has found anything. Jena folds operations on
+// constants while it plans a query, holding the lock that its one thread for time limits waits for:
+// meanwhile nobody's query is ended.
 import { isNode } from "./sparql-survey.ts";
 import type { Node } from "./sparql-survey.ts";
 

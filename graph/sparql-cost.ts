@@ -35,20 +35,20 @@ import { Times } from "./sparql-times.ts";
 /** The longest value: room for many values at once, and for one GROUP_CONCAT of all solutions. */
 const LONGEST = 2_000_000;
 /**
- * The length of all values that a query makes of one solution, which are in memory together, as a multiple of
- * the longest.
+ * The length of all values that a query makes of one solution, which are in memory together,
+ * as a multiple of the longest.
  */
 const OF_A_SOLUTION = 3;
 /**
- * The same for what all GROUP_CONCATs take from a solution: ten plain lists, or half as many of two values
- * each.
+ * The same for what all GROUP_CONCATs take from a solution: ten plain lists, or
+ * half as many of two values each.
  */
 const OF_GROUP_CONCATS = 2;
 /** A few minutes of an engine's time. */
 const MOST_STEPS = 2e11;
 /**
- * The same for dates and durations: some seconds, since an engine computes these to the end even for a query
- * that should have ended.
+ * The same for dates and durations: some seconds, since an engine computes these to the end even for a
+ * query that should have ended.
  */
 const MOST_STEPS_OF_TIMES = MOST_STEPS / 10;
 /**
@@ -65,8 +65,8 @@ const CHOOSING: readonly unknown[] = ["if", "coalesce", "str", "min", "max", "sa
 /** Aggregates that keep none of their values, unless they are DISTINCT. */
 const COUNTING: readonly unknown[] = ["count", "sum", "avg"];
 /**
- * The least length counted for a result, which its arguments do not show: that of a number with all the
- * digits it can have.
+ * The least length counted for a result, which its arguments do not show: that of a number
+ * with all the digits it can have.
  */
 const OF_NOTHING = 400;
 
@@ -96,8 +96,8 @@ class Excess extends Error {}
 /**
  * What a query makes too much of, if anything: a value of too many characters or digits, or an operation that
  * would take more than some minutes.
- * @param root the tree of the query, as the parser makes it, of no more than some thousand levels, with
- *   patterns that may be used
+ * @param root the tree of the query, as the parser makes it, of no more than some thousand levels,
+ *   with patterns that may be used
  * @param names what its prologue declares
  */
 export function excessOf(root: object, names: Names): string | undefined {
@@ -217,8 +217,8 @@ function eitherOf(one: Value, other: Value): Value {
 }
 
 /**
- * The most that a value can be. An operation that is not known better counts as all its arguments, one after
- * the other.
+ * The most that a value can be. An operation that is not known better counts as all its
+ * arguments, one after the other.
  * @throws Excess
  */
 function valueBy(node: Node, known: Known): Value {

@@ -115,8 +115,8 @@ function described({ variables = [] }: Node): string[] {
 }
 
 /**
- * The range from the keyword of a DESCRIBE or SELECT to its last variable; only the prologue and comments are
- * before it.
+ * The range from the keyword of a DESCRIBE or SELECT to its last variable; only the
+ * prologue and comments are before it.
  */
 function headOf(text: string, query: Node): Span {
   const prologue = spanOf((query["context"] as readonly Node[]).at(-1))?.end ?? 0;

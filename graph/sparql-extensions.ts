@@ -73,8 +73,8 @@ export class Names {
   }
 
   /**
-   * Every IRI that an engine may read here: some engines remove dot segments from an absolute IRI, others do
-   * not.
+   * Every IRI that an engine may read here: some engines remove dot segments from an
+   * absolute IRI, others do not.
    */
   all(iri: string, prefix: string | undefined): readonly string[] {
     if (prefix === undefined) return [iri, this.#resolved(iri)];

@@ -55,8 +55,8 @@ export interface GuardedQuery {
 const MAX_TREE_DEPTH = 1_000;
 
 /**
- * How deep EXISTS may be nested: at each level Fuseki goes through the inside twice, before it checks its
- * time limit.
+ * How deep EXISTS may be nested: at each level Fuseki goes through the inside twice,
+ * before it checks its time limit.
  */
 const DEEPEST_EXISTS = 8;
 
@@ -122,8 +122,8 @@ export function guardQuery(text: string): GuardedQuery {
 }
 
 /**
- * SPARQL resolves \u escapes before it reads the text, many engines only inside strings and IRIs. Both readings
- * must be harmless, or a text could be one thing to this guard and another to the store.
+ * SPARQL resolves \u escapes before it reads the text, many engines only inside strings and IRIs. Both
+ * readings must be harmless, or a text could be one thing to this guard and another to the store.
  */
 function decide(text: string): GuardedQuery {
   const resolved = resolveCodepointEscapes(text);

@@ -1,5 +1,5 @@
-// Upper bounds on the length of computed values, as far as a query's text shows them: one function or
-// operator at a time.
+// Upper bounds on the length of computed values, as far as a query's text shows them: one
+// function or operator at a time.
 import { readPattern } from "./sparql-patterns.ts";
 import type { Node } from "./sparql-survey.ts";
 
@@ -19,8 +19,8 @@ export const WRITTEN_KEPT = 1_000;
 /** Latin-1 text, of which Java stores one byte per character. */
 const LATIN = /^[\0-\xff]*$/;
 /**
- * How many times ENCODE_FOR_URI can lengthen a text: a letter becomes three bytes, and each byte three
- * characters.
+ * How many times ENCODE_FOR_URI can lengthen a text: a letter becomes three bytes,
+ * and each byte three characters.
  */
 const ENCODED = 9;
 /** The same for a value of OF_DATA characters, which is a generous estimate already. */
@@ -58,8 +58,8 @@ export type Within = {
 export const sumOf = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0);
 
 /**
- * The greatest length of a term: of its text, its language tag, or its IRI, which may have a prefix or be
- * relative.
+ * The greatest length of a term: of its text, its language tag, or its IRI, which may
+ * have a prefix or be relative.
  */
 export function writtenLength(
   { subType, value, langOrIri }: Node,

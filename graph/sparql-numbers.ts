@@ -29,8 +29,8 @@ const PASSING_ON: readonly unknown[] = [
 const PART_TAKING: readonly unknown[] = ["str", "substr", "strbefore", "strafter", "lcase", "ucase"];
 
 /**
- * How many digits a value has as a number, how many it would have if it were read as one, and whether it may
- * be a double.
+ * How many digits a value has as a number, how many it would have if it were read as one,
+ * and whether it may be a double.
  */
 export type Digits = { digits: number; cast: number; isDouble: boolean };
 
@@ -66,7 +66,7 @@ export function numberOfTerm({ subType, value, langOrIri }: Node, names: Names):
 
 /**
  * The most digits that the result of an operation may have; 0 if it is not a number.
- * @param parts the arguments, and `of` what is known of them
+ * @param parts the arguments, and `of` what is known about them
  * @param length how many characters the result may have
  */
 export function numberOf(

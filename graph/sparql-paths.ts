@@ -3,8 +3,8 @@
 // collecting results with duplicates in a list in memory: no time limit ends that.
 
 /**
- * The assumed number of values that a node has for a property; only a property followed backwards may lead to
- * everything of a kind.
+ * The assumed number of values that a node has for a property; only a property followed backwards may
+ * lead to everything of a kind.
  */
 const VALUES_OF_A_NODE = 10;
 /** The assumed number of nodes that a node leads to over any number of steps. */

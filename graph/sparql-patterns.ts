@@ -9,8 +9,8 @@ const MOST_OPEN = 3;
 /** The most ways to match that do not depend on the text. */
 const MOST_WAYS = 10_000;
 /**
- * The most steps of a part with its repetitions: a part that matches the empty text can be repeated without
- * using up any text.
+ * The most steps of a part with its repetitions: a part that matches the empty text can be
+ * repeated without using up any text.
  */
 const LONGEST_REPEATED = 10_000;
 const DEEPEST = 50;
@@ -47,8 +47,8 @@ class Unbounded extends Error {}
 /** A pattern that may be used. */
 export type Plain = {
   /**
-   * How many of its boundaries can be at every position of a text: the ends of its unbounded quantifiers, and
-   * its beginning.
+   * How many of its boundaries can be at every position of a text: the ends of its unbounded
+   * quantifiers, and its beginning.
    */
   open: number;
   /** in how many ways the rest can match at one position */
@@ -63,12 +63,12 @@ export type Plain = {
 /**
  * Reads a pattern.
  * @param isByLine whether ^ matches at the beginning of each line
- * @returns why it may not be used; or else the figures that show, with the length of a text, how long it
- *   takes
+ * @returns why it may not be used; or else the figures that show, with the length
+ *   of a text, how long it takes
  */
 export function readPattern(pattern: string, isByLine = false): { fault: string } | Plain {
-  // Everywhere a backslash before any punctuation stands for that character, but JavaScript accepts it only
-  // before some.
+  // Everywhere a backslash before any punctuation stands for that character, but JavaScript
+  // accepts it only before some.
   const strict = pattern.replace(/\\([\s\S])/g, (escape, of: string) =>
     /[!"#%&',:;<=>@_`~ -]/.test(of) ? `\\x${of.charCodeAt(0).toString(16)}` : escape,
   );
@@ -211,8 +211,8 @@ class Reader {
 
 function eitherOf(costs: readonly Cost[]): Cost {
   if (costs.length === 1) return costs[0]!;
-  // If all alternatives begin differently, at most one goes on at any position. Sorted, two that begin alike
-  // are neighbours.
+  // If all alternatives begin differently, at most one goes on at any position. Sorted, two
+  // that begin alike are neighbours.
   const starts = costs.map(({ start }) => start).toSorted();
   const isClear = starts.every((start, i) => start !== "" && !starts[i + 1]?.startsWith(start));
   const ways = costs.map((cost) => cost.ways);

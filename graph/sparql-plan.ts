@@ -1,7 +1,7 @@
-// The size of a query's plan. While Jena builds it, no time limit ends that query, nor any other (see
-// sparql-endable.ts). Jena copies a pattern for each alternative of a filter on it, tries each filter at each
-// place of its pattern, doubles the contents of EXISTS, and orders joined parts by comparing each with each
-// other.
+// The size of a query's plan. While Jena builds it, no time limit ends that query, nor any other
+// (see sparql-endable.ts). Jena copies a pattern for each alternative of a filter on it, tries each
+// filter at each place of its pattern, doubles the contents of EXISTS, and orders joined parts by
+// comparing each with each other.
 import { isNode } from "./sparql-survey.ts";
 import type { Node } from "./sparql-survey.ts";
 
@@ -18,8 +18,8 @@ const LONG_LIST = 250;
 /** How many arguments count as much as one operation. */
 const OF_AN_OPERATION = 4;
 /**
- * How many triples take as long to order as one GRAPH or one VALUES: 1,000 GRAPH took 5 s, 1,000 VALUES 9 s,
- * and 2,500 never finished.
+ * How many triples take as long to order as one GRAPH or one VALUES: 1,000 GRAPH took 5 s, 1,000 VALUES 9
+ * s, and 2,500 never finished.
  */
 const OF_GRAPH = 4;
 const OF_VALUES = 10;

@@ -9,13 +9,13 @@ import type { Node } from "./sparql-survey.ts";
  */
 export const COMPARISONS = 200_000;
 /**
- * Steps to compare two values as they are, of which dates take longest: forty keys that are all equal took 10
- * s.
+ * Steps to compare two values as they are, of which dates take longest: forty keys
+ * that are all equal took 10 s.
  */
 const OF_A_KEY = 22_800;
 /**
- * Steps to compute a value, which may fail: a sort spent 3 s on the exceptions for each such key, and 4 s
- * where Jena logs them.
+ * Steps to compute a value, which may fail: a sort spent 3 s on the exceptions for each such key,
+ * and 4 s where Jena logs them.
  */
 const OF_MAKING = 275_000;
 /** Steps to parse a number, for the square of its digits: two hundred digits took 1.5 s for each key. */

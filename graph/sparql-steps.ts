@@ -15,8 +15,8 @@ export const SLACK = 10;
  */
 const DEEPEST = 100_000;
 /**
- * Functions that take as many steps as the lengths of their two arguments multiplied: engines compare letter
- * by letter.
+ * Functions that take as many steps as the lengths of their two arguments multiplied:
+ * engines compare letter by letter.
  */
 const BY_EACH: readonly unknown[] = ["contains", "strbefore", "strafter"];
 
@@ -34,8 +34,8 @@ export function stepsOf(
   lengths: readonly number[],
 ): number {
   const [first = 0, second = 0] = lengths;
-  // The functions that may be called are casts to numbers and the like. A number is read digit by digit, with
-  // a multiplication each time.
+  // The functions that may be called are casts to numbers and the like. A number is read digit by digit,
+  // with a multiplication each time.
   if (subType === "functionCall") {
     const all = sumOf(lengths);
     return OF_FAILURE + (all > OF_DATA * SLACK ? all * all : all);

@@ -15,8 +15,8 @@ export type Survey = {
   /** expressions that solutions are sorted by */
   orders: readonly Node[];
   /**
-   * by variable, the predicates of the triples that it is the object of; undefined if it is also elsewhere in
-   * a triple
+   * by variable, the predicates of the triples that it is the object of; undefined if it
+   * is also elsewhere in a triple
    */
   predicates: ReadonlyMap<string, readonly Node[] | undefined>;
   /** terms that an engine may look up in its table of all terms, and may remember as missing */
@@ -80,8 +80,8 @@ export function survey(root: Node): Survey {
     if (type === "query") whole.add(node["where"]);
     const joined = (subType === "group" && node["patterns"]) as readonly Node[] | undefined | false;
     const mains = (joined || []).filter((each) => each["subType"] !== "bind" && each["subType"] !== "filter");
-    // Before Fuseki continues with a solution in the graph, it looks up all its values, and remembers which
-    // are missing.
+    // Before Fuseki continues with a solution in the graph, it looks up all its values, and
+    // remembers which are missing.
     const bound = (joined || []).findIndex((each) => each["subType"] === "bind");
     const last = (joined || []).indexOf(mains.at(-1)!);
     isKeeping ||= bound >= 0 && bound < last;
@@ -102,8 +102,8 @@ export function survey(root: Node): Survey {
         });
     }
   }
-  // For an equality, an engine may look up the other side, instead of comparing it with each value of the
-  // variable.
+  // For an equality, an engine may look up the other side, instead of comparing it
+  // with each value of the variable.
   for (const [name, ...others] of equated)
     for (const [one, other] of others.flatMap(
       (each) =>

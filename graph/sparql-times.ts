@@ -16,8 +16,8 @@ const STRING = [`${XSD}string`];
 const MOST_DIGITS = 4;
 const isLong = (text: string) => new RegExp(`\\d{${MOST_DIGITS + 1}}`).test(text);
 /**
- * The days in so many years. The graph has no later dates either: the tables take years of four digits, and
- * the lists have no dates.
+ * The days in so many years. The graph has no later dates either: the tables take years of four digits,
+ * and the lists have no dates.
  */
 const DAYS = 4e6;
 /** The most days in each unit of a duration; M may also mean minutes. */
@@ -44,8 +44,8 @@ const PASSING_ON: readonly unknown[] = [
   "uminus",
 ];
 /**
- * Functions that return a text or the beginning of one: read as a date, it has no more digits in its year
- * than the whole text.
+ * Functions that return a text or the beginning of one: read as a date, it has no more digits in
+ * its year than the whole text.
  */
 const BEGINNING: readonly unknown[] = ["str", "strbefore", "strlang", "strlangdir", "strdt"];
 
@@ -63,8 +63,8 @@ const NOW: Span = { ...DATE, date: DAYS / 4 };
 const ZONE: Span = { ...NEITHER, duration: 1 };
 
 /**
- * Whether the values of a record's property are dates, by the last part of its IRI; the namespace is a
- * setting.
+ * Whether the values of a record's property are dates, by the last part of its
+ * IRI; the namespace is a setting.
  */
 const PROPERTIES: ReadonlyMap<string, boolean> = new Map(
   RECORD_KINDS.flatMap((kind) => fieldsOf(RECORDS[kind])).flatMap(({ type, graph }) =>
@@ -102,8 +102,8 @@ export class Times {
     const bound = new Set(bindings.map(({ name }) => name));
     for (const [name, of] of predicates) this.#ofNames.set(name, ofData(of, names));
     for (const name of bound) if (!predicates.has(name)) this.#ofNames.set(name, { ...NEITHER, cast: 0 });
-    // At most one round for each binding: what still grows after that is a variable with several independent
-    // values.
+    // At most one round for each binding: what still grows after that is a variable
+    // with several independent values.
     for (let round = 0, hasGrown = true; hasGrown && round <= bindings.length; round++) {
       hasGrown = false;
       for (const { name, expression } of bindings) {
@@ -224,8 +224,8 @@ function ofData(predicates: readonly Node[] | undefined, names: Names): Span {
 }
 
 /**
- * Whether everything that a predicate or path leads to is a date (true), nothing is (false), or that is not
- * known (undefined).
+ * Whether everything that a predicate or path leads to is a date (true), nothing is (false), or
+ * that is not known (undefined).
  */
 function givesDates({ type, subType, value, prefix, items }: Node, names: Names): boolean | undefined {
   const of = (each: Node) => givesDates(each, names);

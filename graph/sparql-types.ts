@@ -38,8 +38,8 @@ export function isAmong(types: readonly string[], term: unknown, names: Names): 
 }
 
 /**
- * Why a literal may not have this type; undefined if it may, and for a language tag or anything else that is
- * not an IRI.
+ * Why a literal may not have this type; undefined if it may, and for a language tag or
+ * anything else that is not an IRI.
  */
 export function faultOfUnknown(type: unknown, names: Names): string | undefined {
   const { subType, ...named } = (type ?? {}) as { subType?: string } & Named;

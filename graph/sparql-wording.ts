@@ -10,8 +10,8 @@ export const quoted = (text: string) =>
   text.length > LONGEST_QUOTED ? `${text.slice(0, LONGEST_QUOTED)}…` : text;
 
 /**
- * For BNODE with a text, Jena keeps each solution and the text until the query ends: no limit on the text
- * would be small enough.
+ * For BNODE with a text, Jena keeps each solution and the text until the query ends: no limit on
+ * the text would be small enough.
  */
 export const NO_NAMED_BLANKS =
   "BNODE with a text is not available here, since a store may keep all that it was given: BNODE() makes a blank node for each solution, " +

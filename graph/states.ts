@@ -1,5 +1,5 @@
-// The meaning of each state of the graph, shown in the table of docs/operations.md and on the page for
-// operators.
+// The meaning of each state of the graph, shown in the table of docs/operations.md
+// and on the page for operators.
 import type { enums } from "../db/catalog.ts";
 
 type State = (typeof enums.graph_state)[number];

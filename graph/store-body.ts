@@ -18,8 +18,8 @@ const ENDS_CANCELLED = new RegExp(
   `(?:(?:^|[^\\r])\\n${CANCELLED_NOTICE}|\\n${CANCELLED_NOTICE}[^"<\\n]*\\n##[^"<\\n]*)\\s*$`,
 );
 
-// RDF4J ends an answer that it cannot finish like any other: in line-based formats, only a last line that is
-// cut off shows it.
+// RDF4J ends an answer that it cannot finish like any other: in line-based formats, only a last
+// line that is cut off shows it.
 const WHOLE_ENDINGS: ReadonlyMap<string, RegExp> = new Map([
   [RESULTS_XML, /<\/(\w+:)?sparql>\s*$/],
   [N_TRIPLES, /(^|\.)\s*$/],

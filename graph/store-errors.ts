@@ -7,8 +7,9 @@ export interface Position {
 }
 
 /**
- * The store cannot be reached, failed, or gave an answer that cannot be trusted. Trying again later may help.
- * What the store itself says, which may quote data, comes after the first colon of the message (process/log.ts).
+ * The store cannot be reached, failed, or gave an answer that cannot be trusted. Trying again
+ * later may help. What the store itself says, which may quote data, comes after the first colon of
+ * the message (process/log.ts).
  */
 export class GraphUnavailable extends Error {
   override name = "GraphUnavailable";

@@ -1,5 +1,5 @@
-// The HTTP transport under the SPARQL client: kept-alive connections, one deadline, every failure a typed
-// error.
+// The HTTP transport under the SPARQL client: kept-alive connections, one deadline,
+// every failure a typed error.
 import { PassThrough, pipeline, Readable } from "node:stream";
 import { Agent, request, type Dispatcher } from "undici";
 import { WholeBody } from "./store-body.ts";
@@ -44,8 +44,8 @@ export type TakesPlace = (gone: AbortSignal | undefined) => Promise<() => void>;
 interface Exchange {
   answer: Promise<StoreResponse>;
   /**
-   * resolves when nothing more will be received, with the milliseconds for which the store may still work on
-   * the request
+   * resolves when nothing more will be received, with the milliseconds for which the store
+   * may still work on the request
    */
   over: Promise<number>;
 }
@@ -64,8 +64,8 @@ const STALE_WITHIN_MS = 200;
 /** How long an engine takes to end a query that it was told to end. */
 const ENDING_MS = 1_000;
 const LONGEST_ERROR_TEXT = 8_192;
-// The statuses of an engine that blames the data or the query; anything else is up to the operator or the
-// network.
+// The statuses of an engine that blames the data or the query; anything else is up to
+// the operator or the network.
 const REJECTIONS = new Set([400, 406, 413, 415, 422]);
 /** A header of every answer from Fuseki. */
 const FUSEKI = "fuseki-request-id";
@@ -84,8 +84,8 @@ export function createTransport({
     connections: MAX_CONNECTIONS,
     keepAliveTimeout: IDLE_CONNECTION_MS,
     keepAliveMaxTimeout: IDLE_CONNECTION_MS,
-    // Each exchange has a deadline of its own. Only connecting keeps undici's limit of ten seconds: a store that
-    // takes longer is out of reach rather than slow.
+    // Each exchange has a deadline of its own. Only connecting keeps undici's limit of ten seconds: a store
+    // that takes longer is out of reach rather than slow.
     headersTimeout: 0,
     bodyTimeout: 0,
     allowH2: false,
@@ -148,7 +148,7 @@ function fromUrl({ username, password }: URL): string | undefined {
 
 /** How many bytes are read of an answer that nobody waits for, to learn when the store has ended it. */
 const MOST_UNREAD = 20_000_000;
-/** And for how many times its timeout: at a trickle, such an answer could go on for weeks. */
+/** For how many times its timeout such an answer is read: at a trickle, it could go on for weeks. */
 const UNREAD_TIMES = 10;
 
 class ConnectionLost extends GraphUnreachable {}
@@ -183,8 +183,8 @@ function exchange(
   }
   function giveUp(error: Error): void {
     settle();
-    // Not left to undici, which does not report the abort of a request that is still waiting for a
-    // connection.
+    // Not left to undici, which does not report the abort of a request that is
+    // still waiting for a connection.
     fail(error);
     hasLeft = true;
     if (isFollowed) return;
@@ -253,8 +253,8 @@ function exchange(
 }
 
 /**
- * Wraps a stream to be sent. Its own failure goes to the caller, while the request reports failures of the
- * connection.
+ * Wraps a stream to be sent. Its own failure goes to the caller, while the request
+ * reports failures of the connection.
  */
 function passedOn(source: Readable, onFailure: (error: Error) => void): Readable {
   const upload = new PassThrough();
@@ -323,7 +323,8 @@ function failureOf(status: number, text: string): Error {
   return status === 500 ? new GraphFailed(said) : new GraphUnavailable(said);
 }
 
-// "line 1, column 18" (Jena), "at 1:28" and "at line 1 between columns 23" (Oxigraph), "line 1, col 4" (RIOT).
+// "line 1, column 18" (Jena), "line 1, col 4" (RIOT), "at 1:28" and "at line 1
+// between columns 23" (Oxigraph).
 function positionIn(text: string): Position | undefined {
   const found =
     /line:? ?(\d+),? ?(?:between )?col(?:umns?)?:? ?(\d+)/i.exec(text) ?? /\bat (\d+):(\d+)/.exec(text);

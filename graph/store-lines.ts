@@ -1,6 +1,6 @@
-// Whether an answer in CSV or TSV ends with a row. When an expression fails in a way that Jena does not
-// expect, Fuseki writes the message on a line of its own after the last row, and ends the answer like any
-// other.
+// Whether an answer in CSV or TSV ends with a row. When an expression fails in a way that
+// Jena does not expect, Fuseki writes the message on a line of its own after the last row,
+// and ends the answer like any other.
 const LONGEST = 4_096;
 const TEXT = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/.source;
 const TERM = new RegExp(
@@ -15,8 +15,8 @@ export class Lines {
   readonly #hasTerms: boolean;
 
   /**
-   * @param hasTerms whether values in TSV are written in SPARQL syntax; RDF4J leaves out quotes, and breaks
-   *   off without a message
+   * @param hasTerms whether values in TSV are written in SPARQL syntax; RDF4J leaves out quotes, and
+   *   breaks off without a message
    */
   constructor(hasTerms: boolean) {
     this.#hasTerms = hasTerms;

@@ -1,5 +1,5 @@
-// The graph store, reached through the SPARQL 1.1 Protocol and the SPARQL 1.1 Graph Store HTTP Protocol and nothing
-// else, so that one engine can replace another.
+// The graph store, reached through the SPARQL 1.1 Protocol and the SPARQL 1.1 Graph Store HTTP Protocol and
+// nothing else, so that one engine can replace another.
 import { randomUUID } from "node:crypto";
 import type { Readable } from "node:stream";
 import SimpleClient from "sparql-http-client/SimpleClient.js";
@@ -28,7 +28,10 @@ export interface GraphStoreOptions extends StoreUrls {
    * whether the engine takes the time limit of a query from its URL, in seconds, as `timeout`: Fuseki does
    */
   takesTimeout?: boolean;
-  /** whether the engine ends a query when its connection is closed: the embedded store does; Fuseki and RDF4J go on */
+  /**
+   * whether the engine ends a query when its connection is closed: the embedded store
+   * does; Fuseki and RDF4J go on
+   */
   endsWhenLeft?: boolean;
   /** for a query or an update, in milliseconds; 30,000 by default */
   timeoutMs?: number;
@@ -57,13 +60,13 @@ export interface QueryOptions extends CallOptions {
    */
   place?: TakesPlace;
   /**
-   * The same query, rewritten for an engine that takes a time limit and could not end it otherwise (see
-   * sparql-endable.ts).
+   * The same query, rewritten for an engine that takes a time limit and could not end it
+   * otherwise (see sparql-endable.ts).
    */
   endable?: string;
   /**
-   * for the service's own queries: makes the text unlike any other, so that no cache on the way can answer
-   * it; not for `SELECT *`
+   * for the service's own queries: makes the text unlike any other, so that no cache on the way can
+   * answer it; not for `SELECT *`
    */
   fresh?: boolean;
 }
@@ -98,9 +101,9 @@ export interface GraphStore {
   /** Streams a named graph; undefined when the store has no such graph. */
   getGraph(graph: string, options?: CallOptions & { accept?: string }): Promise<StoreResponse | undefined>;
   /**
-   * Replaces all triples of a named graph with `body`, in a single step as far as readers can tell. A stream
-   * should be RDF/XML: in any other format, an engine may take a broken-off stream for all of it (see
-   * graph/rdf-xml.ts).
+   * Replaces all triples of a named graph with `body`, in a single step as far as readers can tell.
+   * A stream should be RDF/XML: in any other format, an engine may take a broken-off stream for all
+   * of it (see graph/rdf-xml.ts).
    */
   putGraph(graph: string, body: string | Readable, contentType: string, options?: CallOptions): Promise<void>;
   /** Adds `body` to a named graph. */
@@ -123,8 +126,8 @@ const DEFAULT_TIMEOUT_MS = 30_000;
 const LOAD_TIMEOUT_MS = 600_000;
 const AVAILABILITY_TIMEOUT_MS = 2_000;
 const LONGEST_UPDATE_ANSWER = 65_536;
-// The longest answers to the service's own queries, which are held in memory: more than the rows of any of
-// them, and, since a graph may be made of a whole list, more again for CONSTRUCT.
+// Limits on answers to the service's own queries, which are held in memory. Both are more than any answer
+// has. A CONSTRUCT may return a whole list, so its limit is higher.
 const LONGEST_ROWS = 64 * 1024 * 1024;
 const LONGEST_LIST = 256 * 1024 * 1024;
 // For caches that respect it; others never see the same query twice.
@@ -143,8 +146,8 @@ export function createGraphStore(options: GraphStoreOptions): GraphStore {
     const send = (url: URL, request: Parameters<typeof transport.send>[1]) =>
       transport.send(url, request, conditions);
     const endpointUrl = new URL(options.queryUrl);
-    // Otherwise the engine might go on after the caller has stopped waiting, or stop while the caller still
-    // waits.
+    // Otherwise the engine might go on after the caller has stopped waiting, or stop
+    // while the caller still waits.
     if (options.takesTimeout)
       endpointUrl.searchParams.set("timeout", String(Math.ceil(conditions.timeoutMs / 1_000)));
     return new SimpleClient({
@@ -347,7 +350,9 @@ function isTerm(term: unknown): boolean {
   );
 }
 
-/** A change counts only when the status says so, and neither the type nor the text of the answer contradicts it. */
+/**
+ * A change counts only if the status says so, and neither the type nor the text of the answer contradicts it.
+ */
 async function confirm(response: StoreResponse, statuses: readonly number[]): Promise<void> {
   const text = await readAll(response.body, LONGEST_UPDATE_ANSWER);
   if (!statuses.includes(response.status)) {

@@ -1,4 +1,5 @@
-// Row → triples. What each field becomes is described in records/; how each form of value is written is decided here.
+// Row → triples. What each field becomes is described in records/; how each form of
+// value is written is decided here.
 import type { Literal, NamedNode, Quad } from "@rdfjs/types";
 import { RECORDS, RECORD_KINDS } from "../records/index.ts";
 import { columnOf, fieldsOf, idOf } from "../records/record.ts";
@@ -10,7 +11,9 @@ import { literal, namedNode, triple, withoutTrailingZeros } from "./terms.ts";
 /** A column's value in JSON. */
 type ColumnValue = string | number | boolean | null | readonly string[];
 
-/** A record as the projection reads it: its columns that reach the graph, times as UTC text, decimals as text. */
+/**
+ * A record as the projection reads it: its columns that reach the graph, times as UTC text, decimals as text.
+ */
 export interface ProjectedRecord {
   kind: RecordKind;
   row: Readonly<Record<string, ColumnValue>>;
@@ -92,7 +95,8 @@ function writerOf({ type, graph }: Field, names: Names): FieldWriter {
 function targetOf(type: FieldType, names: Names): (code: string, concepts: ConceptIris) => string {
   switch (type) {
     case "acceleratorCodes":
-      // A code that is missing from the vocabulary still gets a link, so that the load check can refuse it by name.
+      // A code that is missing from the vocabulary still gets a link, so that the load
+      // check can refuse it by name.
       return (code, concepts) => concepts.get(code) ?? names.ns(encodeURIComponent(code));
     case "rop3":
     case "rop3s":
@@ -111,7 +115,8 @@ const typed = (datatype: string, canonical = (value: string) => value) => {
   return (value: string) => literal(canonical(value), node);
 };
 
-// Stores keep typed values as numbers and return them in canonical form, so only that form comes back as written.
+// Stores keep typed values as numbers and return them in canonical form, so only
+// that form comes back as written.
 export const LITERALS: Partial<Record<FieldType, (value: string) => Literal>> = {
   date: typed("date"),
   timestamp: typed("dateTime", (utc) => `${withoutTrailingZeros(utc)}Z`),

@@ -49,7 +49,10 @@ export interface Mark extends Said {
   run: string | undefined;
   /** identity of the database that the graph belongs to; undefined if it has none, or several */
   identity: string | undefined;
-  /** whether there are several numbers: an engine that does not put updates in order has run two at the same time */
+  /**
+   * whether there are several numbers: an engine that does not put updates in order
+   * has run two at the same time
+   */
   hasOverlap: boolean;
 }
 
@@ -57,7 +60,10 @@ export interface Mark extends Said {
 export interface Numbered {
   /** its first operations, which note the number if the update may have an effect */
   note: string;
-  /** a pattern, for the WHERE of every other operation, that matches once if the number was noted, and otherwise never */
+  /**
+   * a pattern, for the WHERE of every other operation, that matches once if the number
+   * was noted, and otherwise never
+   */
   condition: string;
 }
 
@@ -88,8 +94,8 @@ export function drainOf(turn: Turn): bigint {
  * The parts that number an update, and make it take effect only on a graph of this identity that has lost
  * nothing. `close` is its last operation.
  * @param last the last update that the graph was seen to hold
- * @param graphs the named graphs that it changes, each with the last update that changed it as far as is
- *   known
+ * @param graphs the named graphs that it changes, each with the last update that
+ *   changed it as far as is known
  */
 export function numbered(
   names: Names,
@@ -125,8 +131,8 @@ export function numbered(
 }
 
 /**
- * The condition that a graph has lost nothing that it was seen to hold, and has no update that is later or
- * not ours.
+ * The condition that a graph has lost nothing that it was seen to hold, and has no
+ * update that is later or not ours.
  */
 function isInOrder(
   names: Names,
@@ -266,8 +272,8 @@ export async function holdsAnything(store: GraphStore, names: Names, call?: Call
 }
 
 /**
- * The solutions of a pattern, as the store sees it now: even without a solution, the answer shows that it is
- * a new one.
+ * The solutions of a pattern, as the store sees it now: even without a solution, the
+ * answer shows that it is a new one.
  */
 async function askedNow(store: GraphStore, pattern: string, call?: CallOptions): Promise<Row[]> {
   const rows = await store.select(

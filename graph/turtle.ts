@@ -70,8 +70,9 @@ export interface Withdrawal {
   iri: string;
 }
 
-// An operation costs RDF4J the square of its size, and a stack as deep as it has triples: 1,000 records in one took
-// four to six times as long as in ten, and could overflow the stack that Java gives a thread by default.
+// An operation costs RDF4J the square of its size, and a stack as deep as it has triples: 1,000
+// records in one took four to six times as long as in ten, and could overflow the stack that
+// Java gives a thread by default.
 const RECORDS_PER_OPERATION = 100;
 
 /** One SPARQL update that replaces what the graph holds of some records and removes others. */

@@ -1,5 +1,5 @@
-// npm run load [-- steady overload hostile] [--short]: puts the service under pressure and prints the
-// results.
+// npm run load [-- steady overload hostile] [--short]: puts the service under
+// pressure and prints the results.
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import { hostile, maximum, overload, steady } from "./phases.ts";

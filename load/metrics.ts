@@ -25,8 +25,8 @@ async function told(metricsUrl: string, series: string): Promise<number> {
 }
 
 /**
- * Watches the memory until it is stopped; returns the medians of the first and the last fifth, and the
- * maximum.
+ * Watches the memory until it is stopped; returns the medians of the first and the
+ * last fifth, and the maximum.
  */
 export function watchMemory(metricsUrl: string): () => { first: number; last: number; most: number } {
   const seen: number[] = [];

@@ -1,5 +1,5 @@
-// The service as in production: server, worker, PostgreSQL and Fuseki, each a process of its own. This
-// process is a caller.
+// The service as in production: server, worker, PostgreSQL and Fuseki, each a process of its
+// own. This process is a caller.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,8 +23,8 @@ export type LoadedService = Counted & {
   /** where the server reports its memory */
   metricsUrl: string;
   /**
-   * the keys of the load itself, which may write and have hardly any rate limit; several, since one key gets
-   * only a share of everything
+   * the keys of the load itself, which may write and have hardly any rate limit; several, since one key
+   * gets only a share of everything
    */
   keys: readonly string[];
   /** issues another key, with default settings */

@@ -29,9 +29,9 @@ const SETTLE_MS = 200;
 const LOOKS = 5;
 
 /**
- * Compares a page of records. A record that is written between reading the table and reading the graph only
- * seems to differ, so apparent differences are looked at again until the record is unchanged from one look to
- * the next.
+ * Compares a page of records. A record that is written between reading the table and reading the
+ * graph only seems to differ, so apparent differences are looked at again until the record is
+ * unchanged from one look to the next.
  * @returns the differences by id, and how many records were never at rest
  */
 export async function compareRecords(

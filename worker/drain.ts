@@ -26,7 +26,10 @@ export type DrainResult =
   | { state: "interrupted"; records: number }
   /** another process is draining */
   | { state: "busy" }
-  /** the store is down, or does not show what it accepts; nothing is lost, and `drain` may be called again later */
+  /**
+   * the store is down, or does not show what it accepts; nothing is lost, and
+   * `drain` may be called again later
+   */
   | { state: "store_unavailable"; error: GraphUnavailable };
 
 export const BATCH_SIZE = 1_000;

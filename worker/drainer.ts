@@ -46,10 +46,10 @@ const SMALLEST_BATCH = 25;
 const SILENT = "The graph store does not answer.";
 
 /**
- * Makes the drainer of one process. Its timer makes up for anything that can happen to a wake-up: a process
- * killed with its job, a store or a database that was away. It is not itself a job, because a job can be
- * lost, doubled, or stay locked by a process that no longer exists. It uses the monotonic clock, which cannot
- * be set.
+ * Makes the drainer of one process. Its timer makes up for anything that can happen to a wake-up: a
+ * process killed with its job, a store or a database that was away. It is not itself a job, because
+ * a job can be lost, doubled, or stay locked by a process that no longer exists. It uses the
+ * monotonic clock, which cannot be set.
  */
 export function createDrainer({
   watchMs = WATCH_MS,
@@ -184,8 +184,8 @@ export function createDrainer({
            or exists (select from app_private.graph_rebuilds where requested_at is not null) as found`,
       );
       const found = rows[0]!.found;
-      // Work that is still there at a second look has been waiting at least since the first, whatever any
-      // clock says.
+      // Work that is still there at a second look has been waiting at least since the
+      // first, whatever any clock says.
       if (found && sawWork) await wake();
       sawWork = found;
     } catch (error) {

@@ -1,5 +1,5 @@
-// The right to write the graph, which one process has at a time. It is an advisory lock, which ends with its connection,
-// so a process that is killed or cut off from the database leaves nothing behind.
+// The right to write the graph, which one process has at a time. It is an advisory lock, which ends with its
+// connection, so a process that is killed or cut off from the database leaves nothing behind.
 import type { Pool, PoolClient } from "pg";
 import { requireSameNames } from "../db/settings.ts";
 import type { Names } from "../graph/namespaces.ts";
@@ -72,8 +72,8 @@ async function withLock<T>(
     );
     const endSilent = () => pool.query("select app_private.end_silent_graph_holder($1)", [DRAIN_LOCK]);
     const looking = setInterval(() => void endSilent().catch(() => undefined), BEAT_MS);
-    // The first sign of life is noted in the same statement, so that nobody takes the silence before it for
-    // the new holder's.
+    // The first sign of life is noted in the same statement, so that nobody takes the silence
+    // before it for the new holder's.
     const { rows } = await client
       .query<{ locked: boolean }>(LOCKS[how], [DRAIN_LOCK])
       .finally(() => clearInterval(looking));

@@ -39,8 +39,8 @@ export async function importVocabulary(
 }
 
 /**
- * Checks an edition as an import would: returns the concepts that it would take, and what is wrong with the
- * others.
+ * Checks an edition as an import would: returns the concepts that it would take, and
+ * what is wrong with the others.
  * @throws VocabularyError when the text cannot be read or contains no usable concept
  */
 export async function readVocabulary(

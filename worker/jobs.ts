@@ -27,8 +27,8 @@ export function runJobs(
       worker: {
         concurrentJobs: CONCURRENT_JOBS,
         pollInterval: 1_000,
-        // Only batched completions have their failures handled; otherwise a connection that breaks at the end of a
-        // job becomes an unhandled rejection, which ends the process.
+        // Only batched completions have their failures handled; otherwise a connection that breaks at the end
+        // of a job becomes an unhandled rejection, which ends the process.
         completeJobBatchDelay: 0,
         failJobBatchDelay: 0,
       },
@@ -65,8 +65,8 @@ export function forgiving(pool: Pool): Pool {
 }
 
 /**
- * Logs graphile-worker's jobs at debug level. Its messages are left out, because they quote what jobs failed
- * on.
+ * Logs graphile-worker's jobs at debug level. Its messages are left out, because
+ * they quote what jobs failed on.
  */
 export function graphileLogger(logger: Logger): GraphileLogger {
   return new GraphileLogger(() => (level, _message, meta) => {
@@ -84,8 +84,8 @@ type Told = { job: Job; error: unknown; fatalError: unknown; duration: number };
 const PATIENCE = { restartMs: 1_000, endingMs: 5_000 };
 
 /**
- * Restarts the job runner whenever it ends: it gives up after some failures in a row, which an outage can
- * cause.
+ * Restarts the job runner whenever it ends: it gives up after some failures in a
+ * row, which an outage can cause.
  */
 export function superviseJobs(
   start: (events: WorkerEvents) => Promise<Runner>,
@@ -123,8 +123,8 @@ export function superviseJobs(
 }
 
 /**
- * Resolves when a runner has been ending for too long. graphile-worker 0.18 counts a batch twice when two of them fail at
- * the same time, and then waits for ever for it to be done.
+ * Resolves when a runner has been ending for too long. graphile-worker 0.18 counts a batch twice when two of
+ * them fail at the same time, and then waits for ever for it to be done.
  */
 function overdueEnd(events: WorkerEvents, endingMs: number): Promise<void> {
   return new Promise((resolve) => {

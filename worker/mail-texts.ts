@@ -225,7 +225,7 @@ function claimantFacts(data: ClaimMailData): [string, string][] {
   ];
 }
 
-/** A text as one line of limited length: no line breaks, no control characters, nothing that reverses its direction. */
+/** A text as one line of limited length, without line breaks, control characters, or changes of direction. */
 function line(text: string, longest = LONGEST_LINE): string {
   const one = text
     .replace(/[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu, " ")

@@ -3,7 +3,10 @@ import { createTransport } from "nodemailer";
 
 /** An outgoing mail. */
 type OutgoingMail = {
-  /** Identifies the mail for good: it becomes the Message-ID, by which receivers recognise a mail that comes twice. */
+  /**
+   * Identifies the mail for good: it becomes the Message-ID, by which receivers
+   * recognise a mail that comes twice.
+   */
   id: string;
   to: string;
   toName: string | null;

@@ -4,8 +4,8 @@ import { drainOf } from "../graph/turns.ts";
 import type { GraphTurns, Said, Turn } from "../graph/turns.ts";
 import type { Queryable } from "./records.ts";
 
-// How many drains are remembered, which takes 7 MB. A graph whose mark is from a forgotten drain is written
-// again as a whole.
+// How many drains are remembered, which takes 7 MB. A graph whose mark is from a forgotten drain
+// is written again as a whole.
 const REMEMBERED = 100_000n;
 const FORGET_EVERY = 1_000n;
 // How many drains are accepted that could not note their updates. There are more only while no update counts.

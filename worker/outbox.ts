@@ -1,8 +1,10 @@
-// Sends the mails that are waiting in app_private.mails. Which mails are written is decided in db/rules/mail.sql.
+// Sends the mails that are waiting in app_private.mails. Which mails are written is
+// decided in db/rules/mail.sql.
 //
-// A mail is sent once however often this runs: its row is locked while it is handed over, and marked in the same
-// transaction. The one exception is a process that dies after the server has accepted the mail but before the mark
-// is committed: the mail goes out again, with the same Message-ID, by which receivers recognise it.
+// A mail is sent once however often this runs: its row is locked while it is handed over, and marked
+// in the same transaction. The one exception is a process that dies after the server has accepted
+// the mail but before the mark is committed: the mail goes out again, with the same Message-ID, by
+// which receivers recognise it.
 import { LRUCache } from "lru-cache";
 import type pg from "pg";
 import type { Logger } from "pino";
@@ -37,9 +39,9 @@ export type MailOptions = {
 const REMEMBERED_DOMAINS = 10_000;
 
 /**
- * The domains for which the mail server has accepted or refused a mail, and has not fallen silent since.
- * Anyone may have links sent to any number of domains that never answer, and each such mail blocks the
- * sending for half a minute.
+ * The domains for which the mail server has accepted or refused a mail, and has not fallen silent
+ * since. Anyone may have links sent to any number of domains that never answer, and each such mail
+ * blocks the sending for half a minute.
  */
 export class Reached {
   readonly #domains = new LRUCache<string, true>({ max: REMEMBERED_DOMAINS });
@@ -72,9 +74,9 @@ export class Reached {
 /** How a run ended. */
 export type MailResult = { sent: number; kept: number; refused: number; delayedSeconds: number | undefined };
 
-// SQL for a mail that was tried once more: it is retried after minutes, then hours, for three days. The time
-// since it was written does not count: the server may have been away since then, and have refused it for the
-// first time.
+// SQL for a mail that was tried once more: it is retried after minutes, then hours, for three days.
+// The time since it was written does not count: the server may have been away since then, and have
+// refused it for the first time.
 const GIVEN_UP = "attempts >= 25";
 const NEXT_TRY_IN = "least(interval '1 minute' * 2 ^ attempts, interval '4 hours')";
 
@@ -223,10 +225,10 @@ function domainOf(recipient: string): string {
  * Postpones all mails that are due, the failed one behind the others: the server may fall silent at that one
  * alone. The others keep their order, or several such mails would keep taking turns ahead of them forever.
  *
- * If the server answered at first and then fell silent, only mails to the same domain are postponed, since it
- * may wait for the server there; another job sends the others. The server may also have accepted the mail
- * without saying so in time, so this mail is tried as seldom as a refused one: otherwise its recipient would
- * get it every minute.
+ * If the server answered at first and then fell silent, only mails to the same domain are postponed, since
+ * it may wait for the server there; another job sends the others. The server may also have accepted the
+ * mail without saying so in time, so this mail is tried as seldom as a refused one: otherwise its
+ * recipient would get it every minute.
  */
 async function putOff(client: pg.PoolClient, row: MailRow, reason: Error): Promise<number> {
   const to = reason instanceof MailServerSilent ? domainOf(row.recipient) : "";

@@ -18,8 +18,8 @@ import type { Queryable, Revision } from "./records.ts";
 
 // In characters. Stores read a whole update before they start on it.
 const LONGEST_UPDATE = 8_000_000;
-// How often a record is tried before it is removed from the graph: the store, or a proxy, may have refused it
-// only once.
+// How often a record is tried before it is removed from the graph: the store, or a proxy,
+// may have refused it only once.
 const ATTEMPTS = 3;
 
 /** What became of one revision: in the graph, refused, or (a deleted row) gone from it. */

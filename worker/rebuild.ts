@@ -1,6 +1,6 @@
-// Rebuilds the whole graph from the tables, while both are in use. The request for it is noted in the
-// database, graph by graph: a rebuild that is killed, or whose store is, is continued by the next worker or
-// the next call.
+// Rebuilds the whole graph from the tables, while both are in use. The request for it is noted in
+// the database, graph by graph: a rebuild that is killed, or whose store is, is continued by the
+// next worker or the next call.
 import type { Pool, PoolClient } from "pg";
 import { requireSameNames } from "../db/settings.ts";
 import { requireUpdates } from "../graph/session.ts";
@@ -37,12 +37,12 @@ export interface RebuildProgress {
 const LOOK_MS = 200;
 
 /**
- * Replaces every named graph of the service, each in one step: readers see the old one until the new one is
- * complete. Changes made meanwhile wait, and the next drain writes them. A worker may replace some of the
- * graphs.
+ * Replaces every named graph of the service, each in one step: readers see the old one until
+ * the new one is complete. Changes made meanwhile wait, and the next drain writes them. A
+ * worker may replace some of the graphs.
  * @param onProgress called now and then
- * @throws OtherNames, and GraphUnavailable; graphs that had not been reached are then unchanged, and still to
- *   be replaced
+ * @throws OtherNames, and GraphUnavailable; graphs that had not been reached are then
+ *   unchanged, and still to be replaced
  */
 export async function rebuild(
   options: DrainOptions,
@@ -57,8 +57,8 @@ export async function rebuild(
   );
   const looking = setInterval(() => void readProgress(pool).then(onProgress, () => undefined), LOOK_MS);
   try {
-    // A worker takes the lock again and again; only by waiting in the queue for it does this call get it as
-    // well.
+    // A worker takes the lock again and again; only by waiting in the queue for it
+    // does this call get it as well.
     while ((await wanted(pool)).length > 0) await hold(options, (held) => rebuildOne(options, held));
   } finally {
     clearInterval(looking);
@@ -154,8 +154,8 @@ function isAnswer(error: unknown): boolean {
 }
 
 /**
- * Sends a whole graph, and once more if the store takes other changes: one failure need not be because of the
- * graph.
+ * Sends a whole graph, and once more if the store takes other changes: one failure need
+ * not be because of the graph.
  */
 async function replaceTwice(
   kind: RecordKind,

@@ -77,9 +77,9 @@ function toRevision({ kind, id, revision, row }: MarkedRow): Revision {
 export async function readDirty(db: Queryable, limit: number, onlyFree: boolean): Promise<Revision[]> {
   const dirty = (columns: string) =>
     `select ${columns} from app_private.dirty_records order by dirty_since limit $1`;
-  // Locking a row reads its current version, which may be newer than what the rest of the statement sees. A
-  // revision read that way would be noted as written with the content of the one before, so it is read once
-  // more, from the snapshot.
+  // Locking a row reads its current version, which may be newer than what the rest of the statement sees.
+  // A revision read that way would be noted as written with the content of the one before, so it is read
+  // once more, from the snapshot.
   const marked = onlyFree
     ? `free as materialized (${dirty("kind, record_id")} for no key update skip locked), marked as (
          select kind, record_id, revision from free join app_private.graph_records using (kind, record_id)
@@ -141,8 +141,8 @@ export function readRecords(db: Queryable, kind: RecordKind, ids: readonly strin
 }
 
 /**
- * Which of these records the graph may hold, with their states: those that exist, and those that are yet to
- * be removed.
+ * Which of these records the graph may hold, with their states: those that exist, and
+ * those that are yet to be removed.
  */
 export async function existingIds(
   db: Queryable,

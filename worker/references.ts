@@ -104,8 +104,8 @@ export async function referenceTriples(db: Queryable, names: Names, reference: R
 
 /**
  * Writes the lists that have changed since the graph last had them, each as a whole. A list that cannot be
- * written although the store takes other changes stays dirty and is tried again later, less and less often;
- * nothing else waits for it.
+ * written although the store takes other changes stays dirty and is tried again later, less and less
+ * often; nothing else waits for it.
  * @throws GraphUnavailable when the store takes nothing
  */
 export async function writeDirtyReferences(

@@ -1,5 +1,5 @@
-// A snapshot of the tables, from which a whole graph is replaced, and which shows which of its records were
-// waiting to be written.
+// A snapshot of the tables, from which a whole graph is replaced, and which shows which of its
+// records were waiting to be written.
 import type { Quad } from "@rdfjs/types";
 import type { Pool, PoolClient } from "pg";
 import { UNHURRIED } from "../db/unhurried.ts";
@@ -46,7 +46,8 @@ export async function* recordsIn(snapshot: Snapshot, kind: RecordKind): AsyncGen
     const page = await readPage(tables, kind, after, PAGE_SIZE);
     if (page.length === 0) break;
     const { accepted, refused } = await prepare(projector, tables, page);
-    // A record whose check now comes out differently, as after a change to the shapes, is left for the drain to decide.
+    // A record whose check now comes out differently, as after a change to the shapes, is
+    // left for the drain to decide.
     const rejected = new Set(refused.map(({ revision }) => revision.id));
     for (const { id, revision, state } of page) {
       // A record that was never marked only seems to be waiting.
@@ -64,9 +65,9 @@ export async function* recordsIn(snapshot: Snapshot, kind: RecordKind): AsyncGen
 }
 
 /**
- * Notes the records that were waiting as written. After a loss that is all of them, and the next drain would
- * write them all once more. Records that have changed since, or do not pass the load check, are left to the
- * drain.
+ * Notes the records that were waiting as written. After a loss that is all of them, and the next
+ * drain would write them all once more. Records that have changed since, or do not pass the load
+ * check, are left to the drain.
  * @param shown the update that showed that the graph had arrived
  */
 export async function noteWritten(

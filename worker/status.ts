@@ -13,7 +13,7 @@ type StateCounts = { kind: RecordKind; records: number; pending: number; synced:
 
 /** What the tables say, as app_private.graph_status returns it. */
 export type GraphStatus = {
-  /** how the graph store is doing; graph/states.ts tells what each state means */
+  /** how the graph store is doing; graph/states.ts explains the states */
   state: (typeof enums.graph_state)[number];
   reason: string | null;
   since: string;
@@ -38,8 +38,8 @@ export type GraphStatus = {
 export type ProjectionStatus = Omit<GraphStatus, "graphs"> & {
   storeAvailable: boolean;
   /**
-   * with the named graph of these records, and how many triples the store has in it; null if it cannot be
-   * asked
+   * with the named graph of these records, and how many triples the store has in
+   * it; null if it cannot be asked
    */
   graphs: (StateCounts & { graph: string; triples: number | null })[];
 };

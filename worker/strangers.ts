@@ -1,5 +1,5 @@
-// Finds data that should not be in the store at all: in the graphs of the service, and elsewhere in what
-// partners query.
+// Finds data that should not be in the store at all: in the graphs of the service, and
+// elsewhere in what partners query.
 import type { Readable } from "node:stream";
 import type { Pool } from "pg";
 import type { RecordKind } from "../records/record.ts";
@@ -12,8 +12,8 @@ import type { Numbered } from "../graph/turns.ts";
 import { existingIds } from "./records.ts";
 
 /**
- * A subject that should not be there: an IRI, or what the store writes for anything else, such as the label
- * of a blank node.
+ * A subject that should not be there: an IRI, or what the store writes for anything else, such
+ * as the label of a blank node.
  */
 interface Stranger {
   iri: string;
@@ -75,12 +75,12 @@ export async function strangersAmongTurns(store: GraphStore, names: Names): Prom
 
 /** The subjects of a graph in groups, streamed: there may be as many as there are records. */
 async function* subjectsOf(store: GraphStore, names: Names, graph: string): AsyncGenerator<string[]> {
-  // REDUCED is enough, and the store need not remember all subjects: it finds the triples of a subject
-  // together.
+  // REDUCED is enough, and the store need not remember all subjects: it finds the
+  // triples of a subject together.
   const { body } = await store.query(`SELECT REDUCED ?s WHERE { ${contentOf(names, graph)} }`, {
     accept: "text/tab-separated-values",
-    // As a public query: the embedded store builds answers to the service's own queries in one piece, for
-    // which this may be too long.
+    // As a public query: the embedded store builds answers to the service's own queries in one piece,
+    // for which this may be too long.
     priority: "public",
     fresh: true,
     timeoutMs: TIMEOUT_MS,
@@ -105,8 +105,8 @@ async function* subjectsOf(store: GraphStore, names: Names, graph: string): Asyn
 }
 
 /**
- * Splits at the line breaks of the format only: an IRI may contain other characters that some readers take
- * for a line break.
+ * Splits at the line breaks of the format only: an IRI may contain other characters that some
+ * readers take for a line break.
  */
 async function* linesOf(body: Readable): AsyncGenerator<string> {
   let begun = "";
@@ -124,8 +124,8 @@ export function contentOf(names: Names, graph: string): string {
 }
 
 /**
- * The update that removes subjects from a graph. Subjects that are not IRIs cannot be named, so all of those
- * are removed.
+ * The update that removes subjects from a graph. Subjects that are not IRIs cannot be named,
+ * so all of those are removed.
  */
 export function removalOf(
   { note, condition }: Numbered,
@@ -152,8 +152,8 @@ function isIri(subject: string): boolean {
 }
 
 /**
- * Whether every store understands this IRI the same way in an update; others they refuse, or take for another
- * IRI.
+ * Whether every store understands this IRI the same way in an update; others they
+ * refuse, or take for another IRI.
  */
 function isPlain(subject: string): boolean {
   return (

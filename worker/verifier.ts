@@ -76,8 +76,8 @@ export function startVerifier(options: VerifierOptions): { stop: () => Promise<v
         await noteFailure(error);
         throw error;
       } finally {
-        // After a failure as well: a step that always reaches the store's time limit takes no more than its
-        // share either.
+        // After a failure as well: a step that always reaches the store's time limit takes
+        // no more than its share either.
         const spentMs = performance.now() - began;
         const idleMs = spentMs / share - spentMs;
         dueAt = performance.now() + Math.max(idleMs, (options.days * DAY_MS) / steps - spentMs);

@@ -1,4 +1,5 @@
-// Verifies the graph against the tables, in steps: all at once for an operator, spread over time in the background.
+// Verifies the graph against the tables, in steps: all at once for an operator, spread
+// over time in the background.
 import type { GraphName } from "../graph/namespaces.ts";
 import type { Numbered } from "../graph/turns.ts";
 import { RECORD_KINDS } from "../records/index.ts";
@@ -34,7 +35,7 @@ export interface Difference {
 export interface VerifyOptions extends CompareOptions {
   /** whether to correct what differs in the service's own graphs */
   repair?: boolean;
-  /** whether to drop what is in the store beside the service's own graphs */
+  /** whether to drop data in the store outside the service's own graphs */
   dropUnlisted?: boolean;
   /** called for every difference as it is found */
   onDifference?: (difference: Difference) => void;
@@ -248,8 +249,8 @@ async function verifyTurns(step: Step): Promise<undefined> {
 }
 
 /**
- * Data outside the service's graphs may have been put there on purpose, so it is removed only for an
- * operator.
+ * Data outside the service's graphs may have been put there on purpose, so it is
+ * removed only for an operator.
  */
 async function verifyRest(step: Step): Promise<undefined> {
   const { store, dropUnlisted, result, found } = step;
@@ -271,8 +272,8 @@ async function verifyRest(step: Step): Promise<undefined> {
   if ((await countUnnamed(store)) === 0) return;
   found({ kind: "foreign", graph: "DEFAULT", iri: "DEFAULT" });
   if (!dropUnlisted) return;
-  // Without the condition, which DROP cannot have. Engines differ in what a DELETE takes for the default graph: RDF4J
-  // would empty every graph.
+  // Without the condition, which DROP cannot have. Engines differ in what a DELETE takes for the default
+  // graph: RDF4J would empty every graph.
   await change(step, [], ({ note }) => `${note} ;\nDROP SILENT DEFAULT`);
   result.repaired += gone(1, await countUnnamed(store));
 }

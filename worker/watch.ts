@@ -38,8 +38,8 @@ interface Loss {
 }
 
 /**
- * The graphs that must be written to the store again: everything that each was given after this update, or
- * all of it.
+ * The graphs that must be written to the store again: everything that each was given
+ * after this update, or all of it.
  */
 type Lost = ReadonlyMap<GraphName, Turn | undefined>;
 
@@ -101,8 +101,8 @@ async function findLoss({ pool, store, projector: { names } }: DrainOptions): Pr
     const list = [...behind.keys()].join(", ");
     return loss(`The graph of ${list} was emptied, replaced or set back to an earlier state`, behind);
   }
-  // Written by a process that died; or the database has lost what it knew of that update, and records with
-  // it.
+  // Written by a process that died; or the database has lost what it knew of that
+  // update, and records with it.
   const isAhead = [...graphs].some(([name, { turn }]) => turn > known.graphs.get(name)!);
   return isAhead || mark.turn > known.turn ? loss(NOT_NOTED, new Map()) : undefined;
 }
@@ -126,8 +126,8 @@ function everything(names: Names): Lost {
 }
 
 /**
- * What the named graphs lack: everything, if their mark is not from this database, or nothing is known about
- * them.
+ * What the named graphs lack: everything, if their mark is not from this database, or
+ * nothing is known about them.
  */
 function graphsBehind(
   names: Names,
@@ -140,8 +140,8 @@ function graphsBehind(
   for (const name of Object.keys(names.contents) as GraphName[]) {
     const expected = known.graphs.get(name);
     const said = graphs.get(name);
-    // Only a graph that is sent whole is ahead of the mark of the whole, by one, until the update that shows
-    // it.
+    // Only a graph that is sent whole is ahead of the mark of the whole, by one,
+    // until the update that shows it.
     const isOwn = said && own.has(said) && said.turn <= mark.turn + 1n;
     if (expected === undefined || !isOwn) behind.set(name, undefined);
     else if (said.turn < expected) behind.set(name, said.turn);
@@ -192,7 +192,10 @@ async function mend(options: DrainOptions, { client, session, lost }: Hold): Pro
   return "mended";
 }
 
-/** A store may only seem to have lost something, while queries are answered from a copy that is a little behind. */
+/**
+ * Looks again for a while: a store may only seem to have lost something while queries are answered from a
+ * copy that is a little behind.
+ */
 async function lastingLoss(options: DrainOptions): Promise<Loss | undefined> {
   const { pool, patienceMs = PATIENCE_MS } = options;
   const { turn } = await readKnown(pool);
@@ -206,8 +209,8 @@ async function lastingLoss(options: DrainOptions): Promise<Loss | undefined> {
 }
 
 /**
- * Marks records whose state in the graph has become uncertain, in steps so small that no writer has to wait
- * for long.
+ * Marks records whose state in the graph has become uncertain, in steps so small that no
+ * writer has to wait for long.
  * @param after only records that the graph was given after this update
  */
 export async function markRecords(client: PoolClient, kind: RecordKind, after?: Turn): Promise<void> {

@@ -1,5 +1,5 @@
-// The store is there but does not do what it should, or its queries are answered from a copy that lags
-// behind.
+// The store is there but does not do what it should, or its queries are answered
+// from a copy that lags behind.
 import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// SIGKILL of each process, and of all at once, at random moments under writes; and clean restarts of
-// PostgreSQL.
+// SIGKILL of each process, and of all at once, at random moments under writes; and
+// clean restarts of PostgreSQL.
 import { setTimeout as sleep } from "node:timers/promises";
 import { conclude, whileWriting } from "../trial.ts";
 import type { Finding, Scenario, Trial } from "../trial.ts";

@@ -1,5 +1,5 @@
-// `graph rebuild` is killed, or the store under it: each named graph must be the old one whole or the new one whole.
-// To tell them apart, every record in the old graph is marked.
+// `graph rebuild` is killed, or the store under it: each named graph must be either all old or all new. To
+// tell them apart, every record in the old graph is marked.
 import { setTimeout as sleep } from "node:timers/promises";
 import { DATA, GRAPHS, NS, readExpected, same } from "../expected.ts";
 import { readGraph } from "../graph-reader.ts";

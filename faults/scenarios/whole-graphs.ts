@@ -1,5 +1,5 @@
-// A named graph that is sent whole is acknowledged but never arrives, or arrives twice, or arrives long after
-// its sender has given up.
+// A named graph that is sent whole is acknowledged but never arrives, or arrives twice, or arrives long
+// after its sender has given up.
 import { setTimeout as sleep } from "node:timers/promises";
 import { GRAPHS, NS } from "../expected.ts";
 import { passAll } from "../proxy.ts";

@@ -1,5 +1,5 @@
-// One copy of the store in a thread of its own: what it holds, how far it is behind, and how much room it has
-// left.
+// One copy of the store in a thread of its own: what it holds, how far it is behind,
+// and how much room it has left.
 import { StoreThread } from "./thread.ts";
 import { NotBegun, ThreadGone, type Answer, type Change, type Image, type Question } from "./tasks.ts";
 import type { Entry } from "./format.ts";
@@ -33,8 +33,8 @@ export class Copy {
   /** how many bytes of changes its memory has room for, besides the largest query; known once it is filled */
   #room = Number.POSITIVE_INFINITY;
   /**
-   * how much memory changes may take, and how much they took: a short update may need a lot, or none if a
-   * query left some free
+   * how much memory changes may take, and how much they took: a short update may need a lot, or
+   * none if a query left some free
    */
   #growth = Number.POSITIVE_INFINITY;
   #grownBytes = 0;
@@ -119,8 +119,8 @@ export class Copy {
 
   /**
    * Answers once all changes that it was told of have been applied.
-   * @param task if the copy lacks the change `after`, it does not answer but ends, and this fails with
-   *   NotBegun
+   * @param task if the copy lacks the change `after`, it does not answer but ends,
+   *   and this fails with NotBegun
    * @param onPiece see StoreThread
    */
   ask(

@@ -8,8 +8,8 @@ export const isSolution = (value: unknown): value is Solution => value instanceo
 export const isQuad = (value: unknown): value is oxigraph.Quad => value instanceof oxigraph.Quad;
 
 /**
- * Memory that the engine allocates for a result outside the JavaScript heap; it is not freed automatically
- * while a query is running.
+ * Memory that the engine allocates for a result outside the JavaScript heap; it is not freed
+ * automatically while a query is running.
  */
 interface Allocated {
   free(): void;

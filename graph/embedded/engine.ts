@@ -52,9 +52,9 @@ const READERS_AT_MOST = 4;
 /** A snapshot is due when the journal is larger than this and larger than the previous snapshot. */
 const SNAPSHOT_AFTER_BYTES = 32 * 1024 * 1024;
 /**
- * While changes come in bulk a snapshot waits, since it would hold up the writer. But the journal must be
- * read at the next start, so the wait ends when the journal is this many times larger than when the snapshot
- * was due.
+ * While changes come in bulk a snapshot waits, since it would hold up the writer. But the journal
+ * must be read at the next start, so the wait ends when the journal is this many times larger
+ * than when the snapshot was due.
  */
 const SNAPSHOT_AT_LATEST = 3;
 const TICK_MS = 250;
@@ -183,8 +183,8 @@ export class Engine {
   }
 
   /**
-   * @returns the place of a change that the engine refused, if any: it was accepted once, so the bytes on
-   *   disk must have changed
+   * @returns the place of a change that the engine refused, if any: it was accepted once, so the
+   *   bytes on disk must have changed
    */
   async #load({ snapshot, entries }: Trusted): Promise<StoreThread | Place> {
     let loaded = false;
@@ -229,8 +229,8 @@ export class Engine {
   }
 
   /**
-   * Makes readers show the state that the new writer was loaded from. Usually they do already, and keep
-   * running.
+   * Makes readers show the state that the new writer was loaded from. Usually they
+   * do already, and keep running.
    */
   #agree(): void {
     const { sequence } = this.#journal;
@@ -253,8 +253,8 @@ export class Engine {
     if (this.#isSnapshotPutOff) return;
     this.#snapshot = this.#takeSnapshot()
       .catch((error: unknown) => {
-        // The journal still has everything. Trying again at every change would cost a copy of the whole store
-        // each time.
+        // The journal still has everything. Trying again at every change would cost a copy
+        // of the whole store each time.
         this.#noSnapshotBefore = this.#journal.sizes.journal + SNAPSHOT_AFTER_BYTES;
         if (error instanceof ThreadGone) return;
         this.#options.warn(

@@ -1,5 +1,5 @@
-// The names of the store's files. Each is named after the number of the last change before it, so which changes it
-// holds never depends on when it was written.
+// The names of the store's files. Each is named after the number of the last change before it, so which
+// changes it holds never depends on when it was written.
 import { constants, copyFile, link, open, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Version } from "./format.ts";

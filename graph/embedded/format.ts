@@ -72,8 +72,8 @@ function readOld(bytes: Buffer, offset: number): Read {
   const length = HEADER_BYTES[1] + bytes.readUInt32LE(offset);
   // Zeros: the checksum of an empty payload is 0 as well, but no change has an empty payload.
   if (length === HEADER_BYTES[1]) return "damaged";
-  // A record that was cut off cannot be told from one with a damaged length, so damage is reported in both
-  // cases.
+  // A record that was cut off cannot be told from one with a damaged length, so
+  // damage is reported in both cases.
   const payload = bytes.subarray(offset + HEADER_BYTES[1], offset + length);
   if (offset + length > bytes.length || crc32(payload) !== bytes.readUInt32LE(offset + 4)) return "damaged";
   const sequence = Number(bytes.readBigUInt64LE(offset + 8));

@@ -34,7 +34,7 @@ const FORM = "application/x-www-form-urlencoded";
 const YES = Buffer.from('{"head":{},"boolean":true}');
 const LONGEST_BODY = 1024 * 1024 * 1024;
 
-/** Handles requests to `…/query`, `…/sparql`, `…/update` and `…/data`; whatever comes before in the path is ignored. */
+/** Handles requests to `…/query`, `…/sparql`, `…/update` and `…/data`; the path before that is ignored. */
 export function createHandler(engine: Engine) {
   const operations: Record<
     string,
@@ -220,8 +220,8 @@ async function sendResult(response: ServerResponse, { status, type, body }: Resu
   // An answer must not wait for a caller who has left, perhaps before it began.
   response.once("close", () => body.destroy());
   if (response.destroyed) body.destroy();
-  // Errors need no handling: either the caller hung up, or the connection is cut, which shows that the answer
-  // is incomplete.
+  // Errors need no handling: either the caller hung up, or the connection is cut, which shows
+  // that the answer is incomplete.
   await pipeline(saysWhenOver(body), response).catch(() => undefined);
 }
 

@@ -1,5 +1,5 @@
-// The graph store for a machine that has no other: Oxigraph in threads of this process, behind the same protocols.
-// One difference from Fuseki: a triple that is in two named graphs appears twice in their union.
+// The graph store for a machine that has no other: Oxigraph in threads of this process, behind the same
+// protocols. One difference from Fuseki: a triple that is in two named graphs appears twice in their union.
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import type { FrontMessage, FrontOptions } from "./front.ts";
@@ -34,7 +34,8 @@ const STOP_TIMEOUT_MS = 30_000;
 
 /**
  * Starts the store on a directory; resolves when everything in the directory can be queried.
- * @throws StoreInUse when another process is serving the directory; Error when the port or the files cannot be used
+ * @throws StoreInUse when another process is serving the directory; Error when the port
+ *   or the files cannot be used
  */
 export async function startEmbeddedStore(options: EmbeddedStoreOptions): Promise<EmbeddedStore> {
   const { dir, port = 0, queryTimeoutMs = 30_000 } = options;

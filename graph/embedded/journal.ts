@@ -113,8 +113,8 @@ export class Journal {
       for (const waiting of batch) waiting.resolve();
     } catch (error) {
       this.#warn(`${this.#dir}: a change could not be written, and is refused: ${(error as Error).message}`);
-      // Anything after an incomplete record would never be read again, so nothing more is written until
-      // recover().
+      // Anything after an incomplete record would never be read again, so nothing
+      // more is written until recover().
       const file = this.#file;
       this.#file = undefined;
       await file?.close().catch(() => undefined);
@@ -155,8 +155,8 @@ export class Journal {
     }
     await rename(join(this.#dir, part), join(this.#dir, name));
     await syncDirectory(this.#dir);
-    // What was read again since the rotation may continue in an older file, if the newer one could not be
-    // trusted.
+    // What was read again since the rotation may continue in an older file, if the
+    // newer one could not be trusted.
     const begunAfter = Math.min(rotatedAt, this.#begunAfter);
     for (const old of await listFiles(this.#dir)) {
       const isSuperseded =

@@ -53,8 +53,8 @@ export async function lockDirectory(
 ): Promise<{ release(): Promise<void> }> {
   const instance = randomUUID();
   server.on("request", (request, response) => {
-    // The name is secret too: a process that knew it could listen at the same port later, and be taken for
-    // the store.
+    // The name is secret too: a process that knew it could listen at the same port
+    // later, and be taken for the store.
     if (request.url === PROBE_PATH) response.end(isAllowed(request, password) ? instance : "");
   });
   await mkdir(dir, { recursive: true, mode: PRIVATE_DIRECTORY });
@@ -75,7 +75,8 @@ export async function lockDirectory(
   } finally {
     await rm(draft, { force: true });
   }
-  // Two processes that found the same dead claim may each have removed the other's: the last one to claim wins.
+  // Two processes that found the same dead claim may each have removed the
+  // other's: the last one to claim wins.
   await sleep(SETTLE_MS);
   const holder = await findHolder(dir);
   if (holder?.url !== url) throw new StoreInUse(holder?.url ?? "an address of its own");

@@ -1,5 +1,5 @@
-// Limits the memory of a store thread. Must be imported before the engine, which has no limit but its address
-// space.
+// Limits the memory of a store thread. Must be imported before the engine, which has no
+// limit but its address space.
 import { workerData } from "node:worker_threads";
 import type { ThreadOptions } from "./tasks.ts";
 

@@ -22,8 +22,8 @@ export class Pieces extends Readable {
   }
 
   /**
-   * Adds the last piece. From now on, a caller who is slow to read the rest no longer keeps the thread from
-   * its next task.
+   * Adds the last piece. From now on, a caller who is slow to read the rest no longer keeps
+   * the thread from its next task.
    */
   complete(last: Uint8Array): void {
     for (const _ of this.#waiting) this.#onTaken();

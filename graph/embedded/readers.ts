@@ -45,8 +45,8 @@ const RETIRE_AFTER_MS = 30_000;
 /** After this long without a caller's question, fewer readers are kept ready. */
 const REST_AFTER_MS = 300_000;
 /**
- * How long a question may go on after its caller has left: ending it costs a new copy, which is more than
- * most answers cost.
+ * How long a question may go on after its caller has left: ending it costs a new copy, which is
+ * more than most answers cost.
  */
 const ABANDONED_MS = 500;
 
@@ -282,8 +282,8 @@ export class ReaderPool {
   }
 
   /**
-   * Makes idle readers catch up. While changes come in bulk, one of them keeps up closely, the others only
-   * roughly.
+   * Makes idle readers catch up. While changes come in bulk, one of them keeps up
+   * closely, the others only roughly.
    */
   #follow(): void {
     const [first, ...others] = this.#ready().toSorted((a, b) => Number(isWorn(a)) - Number(isWorn(b)));

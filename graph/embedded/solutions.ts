@@ -1,5 +1,5 @@
-// Writes solutions as text, one at a time, exactly as the engine would write them all at once (the tests
-// compare the two).
+// Writes solutions as text, one at a time, exactly as the engine would write them all at once
+// (the tests compare the two).
 import * as oxigraph from "oxigraph";
 import { XSD } from "../namespaces.ts";
 import { RESULTS_JSON, RESULTS_XML } from "../media-types.ts";

@@ -1,4 +1,5 @@
-// Entry point of a thread that holds one Oxigraph store. Tasks are done one after another, in the order they come.
+// Entry point of a thread that holds one Oxigraph store. Tasks are done one after
+// another, in the order they come.
 import { readlinkSync } from "node:fs";
 import { setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
@@ -54,8 +55,8 @@ class OutOfStep extends Error {
 }
 
 /**
- * Oxigraph reports a refusal as a plain Error. Anything else is a trap in its WebAssembly instance, after which no
- * store in this thread can be trusted.
+ * Oxigraph reports a refusal as a plain Error. Anything else is a trap in its WebAssembly instance, after
+ * which no store in this thread can be trusted.
  */
 function faultOf(error: unknown): Fault {
   if (error instanceof OutOfStep) return "copy";
@@ -151,7 +152,10 @@ function optionsOf(dataset: Dataset) {
   };
 }
 
-/** @param checked whether the change has already been applied elsewhere, so that its data is known to be well-formed */
+/**
+ * @param checked whether the change has already been applied elsewhere, so that its data
+ *   is known to be well-formed
+ */
 function change(operation: Change, checked: boolean): boolean | undefined {
   if (operation.kind === "update") {
     store.update(operation.sparql, { base_iri: BASE });
@@ -164,7 +168,8 @@ function change(operation: Change, checked: boolean): boolean | undefined {
   }
   const { data, type, graph: target, replace, base = target ?? undefined } = operation;
   if (replace) {
-    // No transaction spans the two steps: data that cannot be loaded must be found before anything is dropped.
+    // No transaction spans the two steps: data that cannot be loaded must be
+    // found before anything is dropped.
     if (!checked) for (const _ of oxigraph.parse([data], { format: type, base_iri: base })) void _;
     drop(target);
   }

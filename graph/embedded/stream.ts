@@ -34,7 +34,7 @@ export function streamBindings(
   write(writer.tail);
 }
 
-/** The variables that a SELECT projects, in their order; undefined for ASK. A solution only has those that are bound. */
+/** The variables that a SELECT projects, in order; undefined for ASK. A solution has only the bound ones. */
 function variablesOf(sparql: string, { base_iri }: QueryOptions): string[] | undefined {
   const empty = new oxigraph.Store();
   const head = empty.query(sparql, { base_iri, results_format: "text/tab-separated-values" }) as string;

@@ -27,8 +27,8 @@ export type Change =
   | { kind: "drop"; graph: string | null };
 
 /**
- * Something to be read from the store; the answer is bytes of the media type asked for. It comes in pieces while it is
- * being made, unless the question is known to be `quick`.
+ * Something to be read from the store; the answer is bytes of the media type asked for. It comes in pieces
+ * while it is being made, unless the question is known to be `quick`.
  */
 export type Question =
   | { kind: "query"; sparql: string; type: string; answersGraph: boolean; dataset: Dataset; quick: boolean }

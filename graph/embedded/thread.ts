@@ -45,8 +45,8 @@ export class StoreThread {
   ) {
     this.#worker = new Worker(ENTRY, {
       execArgv: [],
-      // Once the engine has taken more than the heap limit, V8 collects garbage at every further 64 KiB: a
-      // large copy took minutes.
+      // Once the engine has taken more than the heap limit, V8 collects garbage at every further 64
+      // KiB: a large copy took minutes.
       ...(maxBytes !== undefined && {
         resourceLimits: { maxOldGenerationSizeMb: Math.max(HEAP_MB, maxBytes / MIB) },
       }),
@@ -75,8 +75,8 @@ export class StoreThread {
 
   /**
    * @param timeoutMs counted from when the thread starts on the task; after that the thread is ended
-   * @param onPiece receives all pieces of a streamed answer but the last; taken() must be called for each
-   *   before more are sent
+   * @param onPiece receives all pieces of a streamed answer but the last; taken() must be called
+   *   for each before more are sent
    * @throws TaskRefused, TaskTooLarge, TaskTimeout, ThreadGone or its subclass NotBegun
    */
   ask(

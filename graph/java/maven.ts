@@ -23,8 +23,8 @@ export class JavaServerNotAvailable extends Error {
 }
 
 /**
- * The path of an artifact, fetched first if it is not in Maven's cache. Also checks that there is a Java to
- * run it.
+ * The path of an artifact, fetched first if it is not in Maven's cache. Also checks
+ * that there is a Java to run it.
  * @throws JavaServerNotAvailable
  */
 export async function fetchArtifact(coordinates: Coordinates): Promise<string> {

@@ -1,8 +1,8 @@
 import type { TaskDefinition } from "./task.ts";
 
 /**
- * Adds up the changes that writes have made to the totals; writers add this job now and then, and the
- * schedule covers the rest.
+ * Adds up the changes that writes have made to the totals; writers add this job now and then, and
+ * the schedule covers the rest.
  */
 export const foldRecordTotals: TaskDefinition = {
   name: "fold_record_totals",

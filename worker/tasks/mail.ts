@@ -3,7 +3,7 @@ import { createMailer } from "../mailer.ts";
 import { Reached, sendMails } from "../outbox.ts";
 import type { TaskDefinition } from "./task.ts";
 
-/** Sends waiting mails; each mail brings its own job, and the schedule takes care of those whose job was lost. */
+/** Sends waiting mails; each mail adds its own job, and the schedule covers mails whose job was lost. */
 export const sendWaitingMails: TaskDefinition = {
   name: "send_mails",
   schedule: "* * * * *",
@@ -27,8 +27,8 @@ export const sendWaitingMails: TaskDefinition = {
 };
 
 /**
- * Does some work for all callers. A call while the work is running returns at once, and the work is done once
- * more.
+ * Does some work for all callers. A call while the work is running returns at once,
+ * and the work is done once more.
  */
 function whoeverAsks(work: (stopping: AbortSignal) => Promise<unknown>): typeof work {
   let isWorking = false;

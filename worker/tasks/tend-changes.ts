@@ -1,8 +1,8 @@
 import type { TaskDefinition } from "./task.ts";
 
 /**
- * Numbers the changes in the feed that no reader has asked for yet, and deletes those that have been kept
- * long enough.
+ * Numbers the changes in the feed that no reader has asked for yet, and deletes those
+ * that have been kept long enough.
  */
 export const tendChanges: TaskDefinition = {
   name: "tend_changes",
