@@ -1,11 +1,11 @@
--- Proof of an address that an application has stated. Whoever claims an organization by way of an application gets a link by
--- mail. It leads to a page that shows what was claimed in their name; their confirmation there proves the address. Who is
--- signed in with it (sessions.sql) confirms on the same page without the link. To have signed in is not enough: that an
--- address is somebody's does not say that they claimed what others claimed in their name.
+-- How people prove an e-mail address that an application has only stated. A person who claims an organization through an
+-- application gets a link by mail. It leads to a page that shows the claims made in their name; confirming them there proves
+-- the address. A person who is signed in with the address (sessions.sql) confirms on the same page without the link. Signing
+-- in alone is not enough: that an address is theirs does not mean that they made the claims that others made in their name.
 
 create function app_private.new_secret() returns text
 language sql volatile
--- 244 random bits, in base64url as the server has its own.
+-- 244 random bits, in base64url like the server's own secrets.
 return translate(encode(sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), 'base64'), '+/=', '-_');
 comment on function app_private.new_secret is 'A secret for a link: 43 characters of base64url.';
 
@@ -17,12 +17,13 @@ declare
   claimant constant text := (select u.email from app_public.users as u where u.user_id = claim.user_id);
   secret constant text := app_private.new_secret();
 begin
-  -- One link is for all claims in the name of an address, so that it gets one mail a day, whatever applications claim.
+  -- One link is for all claims in the name of an address, so that it gets at most one mail a day, however much
+  -- applications claim.
   if exists (
     select from app_private.sign_ins as s
     where lower(s.email) = lower(claimant) and s.browser_hash is null and s.created_at > now() - interval '1 day'
   ) or (
-    -- Of one mailbox there are as many addresses as somebody likes to type.
+    -- A limit per mailbox too, since one mailbox can be written as any number of addresses.
     select count(*) from app_private.sign_ins as s
     where app_private.mailbox(s.email) = app_private.mailbox(claimant) and s.browser_hash is null
       and s.created_at > now() - interval '1 day'
@@ -33,11 +34,11 @@ begin
   insert into app_private.mails (unique_key, kind, recipient, data)
   values (format('claim:%s:confirm', claim.claim_id), 'confirm_claim', claimant, jsonb_strip_nulls(jsonb_build_object(
     'link', '/confirm-address?token=' || secret,
-    -- Who proposes an organization says how it is called; who claims it, that this address is theirs: nobody's to advertise in.
+    -- Not the name of a proposed organization: its claimant could use it to send advertising to anybody's address.
     'orgName', case when not claim.org_domain_stated then claim.org_name end)));
 end
 $$;
-comment on function app_private.ask_for_proof is 'Mails the link to whoever is said to have made a claim.';
+comment on function app_private.ask_for_proof is 'Mails the confirmation link to the person in whose name a claim was made.';
 
 create function app_private.proven_by(secret_hash bytea) returns text
 language sql stable
@@ -48,7 +49,7 @@ return coalesce(
   (select s.email from app_private.sessions as s
    where s.secret_hash = proven_by.secret_hash and app_private.session_is_live(s)));
 comment on function app_private.proven_by is
-  'The address that is proven by the text of a link to confirm claims, or of a session; null when it is neither.';
+  'The address that a link to confirm claims, or a session, proves, given the SHA-256 of its text; null if it is neither.';
 
 create function app_private.claims_to_confirm(secret_hash bytea) returns jsonb
 language sql stable security definer
@@ -64,8 +65,9 @@ begin atomic
   where proven.email is not null;
 end;
 comment on function app_private.claims_to_confirm is
-  'What waits in the name of whoever has a link or a session, on the word of an application: {email, claims: [{claimId, orgName, '
-  'createdAt}]}, the oldest hundred; null when it is no good.';
+  'The claims that an application has made in the name of the person with this link or session, and that wait for '
+  'confirmation: {email, claims: [{claimId, orgName, createdAt}]}, the oldest hundred; null if the link or session is not '
+  'valid.';
 
 create function app_private.confirm_claims(secret_hash bytea, claim_ids text[]) returns jsonb
 language plpgsql security definer
@@ -81,21 +83,21 @@ begin
   if address is null then
     return null;
   elsif session.session_id is null then
-    -- Deleted and not marked: of two at the same time one finds it.
+    -- Deletes the row instead of marking it, so that only one of two simultaneous requests finds it.
     delete from app_private.sign_ins as s where s.secret_hash = confirm_claims.secret_hash;
     if not found then
       return null;
     end if;
   end if;
-  -- What the histories remember of who says so (identity.sql): the session, or a link by mail.
+  -- The histories record on whose word this is done (identity.sql): the session, or a link by mail.
   perform set_config('app.person', case
-    -- Each link has a name of its own, as each session has: what is erased is found by it, and nothing else.
+    -- Each link has its own subject, as each session has, so that an erasure finds just what belongs to the person.
     when session.session_id is null then jsonb_build_object(
       'issuer', 'mail', 'subject', left(encode(sha256(secret_hash), 'hex'), 32)::uuid, 'email', address)
     else app_private.session_person(session) end::text, true);
   perform app_private.act_as_the_service();
-  -- As a review and an erasure do: first the claims, then their organizations. All of them before any is decided, because to let
-  -- somebody in is to hold the person, who comes last.
+  -- Locks in the same order as a review and an erasure: first the claims, then their organizations. All of them
+  -- before any claim is decided, because an approval locks the person, who comes last.
   waiting := array(
     select locked.claim_id
     from (
@@ -121,5 +123,5 @@ begin
 end
 $$;
 comment on function app_private.confirm_claims is
-  'Confirms those of these claims that wait in the name of whoever has a link, which is then used up, or a session: their '
-  'address is proven. Returns what became of them, [{orgName, status}]; null when link or session is no good.';
+  'Confirms those of the given claims that wait in the name of the person with this link, which is then used up, or session: '
+  'their address is proven. Returns the outcomes, [{orgName, status}]; null if the link or session is not valid.';

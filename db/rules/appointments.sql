@@ -1,4 +1,4 @@
--- Organizations that nobody manages: who says so, and who may change it.
+-- Organizations that nobody manages: how reviewers are warned of one, and who may appoint an administrator for it.
 
 create function app_private.approval_warnings(
   claim app_public.organization_claims, asked app_public.organization_role default null
@@ -26,8 +26,9 @@ begin atomic
   ) as w;
 end;
 comment on function app_private.approval_warnings is
-  'What a reviewer is told about an approval: no_administrator where it leaves the organization without anybody who may '
-  'manage its members; already_member where the claimant has another role than was asked, or is suspended, since a membership from elsewhere stays as it is.';
+  'Warnings for the reviewer who approves a claim: no_administrator if nobody may manage the organization''s members '
+  'afterwards; already_member if the claimant is suspended or has another role than asked, because a membership that already exists '
+  'stays as it is.';
 
 create function app_public.appoint_administrator(
   org_uri text, user_email text, admin_email text, role app_public.organization_role default 'org_admin'

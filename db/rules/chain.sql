@@ -1,5 +1,5 @@
--- The chain that a record belongs to, for its page: need, commitments to it, attestations of these. What is read is what the
--- caller may read.
+-- The chain that a record belongs to, for its page: the need, the commitments to it, and the engagement claims that
+-- attest these. The functions have the caller's rights, so they read only what the caller may read.
 
 create function app_private.chain_history(kind app_public.record_kind, id uuid, most integer) returns jsonb
 language sql stable
@@ -21,7 +21,8 @@ begin atomic
     order by every.status_history_id desc limit most
   ) as h;
 end;
-comment on function app_private.chain_history is 'The latest statuses that a record has had, first to last: since when, and who set them.';
+comment on function app_private.chain_history is
+  'The latest statuses of a record, oldest first: when each was set, and by whom.';
 
 create function app_private.chain_node(kind app_public.record_kind, id uuid, steps integer) returns jsonb
 language plpgsql stable
@@ -52,14 +53,15 @@ begin
 end
 $$;
 comment on function app_private.chain_node is
-  'A record as its chain shows it, with as many of its statuses; children: how many answer it, counted up to 1001. Null where there is none.';
+  'A record as its chain shows it, with its latest statuses, at most steps of them. children is the number of records that '
+  'answer it, counted up to 1001. Null if there is no such record.';
 
 create function app_private.chain(kind app_public.record_kind, id uuid, page integer) returns jsonb
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  -- What answers the record itself, and what stands beside it.
+  -- The most records that answer the record itself, and the most beside it.
   own constant integer := 50;
   beside constant integer := 10;
   passed constant bigint := (page::bigint - 1) * own;
@@ -79,7 +81,7 @@ begin
     commitments := array(
       select c.commitment_id from app_public.commitments as c where c.concerns_need_id = need
       order by c.created_at desc, c.commitment_id desc limit own offset passed);
-    -- One of each commitment before a second of any.
+    -- One engagement claim of each commitment before a second of any.
     claims := array(
       select found.claim_id
       from unnest(commitments) with ordinality as c (commitment_id, place)
@@ -110,12 +112,12 @@ begin
     union all
     select 'commitment', c.id, c.place from unnest(commitments) with ordinality as c (id, place)
     union all
-    -- In the order of their commitments, and of each the newest first but for the record itself.
+    -- In the order in which they were found: of each commitment the newest first, but the record itself before all others.
     select 'engagement_claim', e.id, own + e.place from unnest(claims) with ordinality as e (id, place)
   ) as shown
   cross join lateral app_private.chain_node(shown.kind, shown.id, case when shown.id = chain.id then 100 else 5 end) as node
   where shown.id is not null and node is not null;
-  -- A record that is not there has no chain either.
+  -- A record that does not exist has no chain.
   if nodes @> jsonb_build_array(jsonb_build_object('id', id)) then
     return jsonb_build_object('id', id, 'page', page, 'pages', 1 + (greatest((
       select (node -> 'children')::bigint from jsonb_array_elements(nodes) as node where node ->> 'id' = chain.id::text), 1) - 1) / own,
@@ -125,5 +127,5 @@ begin
 end
 $$;
 comment on function app_private.chain is
-  'The chain around a record: those that it answers, a page of 50 of those that answer it, newest first, and ten of those beside it '
-  'at each step. Null where there is no such record.';
+  'The chain around a record: the records that it answers, a page of 50 of those that answer it, newest first, and ten of '
+  'those beside it at each step. Null if there is no such record.';

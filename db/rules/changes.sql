@@ -1,12 +1,13 @@
--- The feed of committed changes: what is told, in which order, to whom, and for how long.
+-- The feed of committed changes: which changes it lists, in which order, to whom they are shown, and how long they are kept.
 --
--- Numbers that are drawn before the commit would have a reader pass over what commits later with a smaller one. So a change
--- gets its place when it can be seen, by whoever asks first, and one at a time: all places up to the last are taken by then.
+-- Numbers drawn before the commit would make a reader skip a change that commits later with a smaller number. So a
+-- change gets its position only once it is visible, from the first reader who asks, and one at a time: by then, all
+-- positions up to the last are taken.
 
 create function app_private.number_changes(most integer default 5000) returns bigint
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
--- Estimated, when the table was small or many changes waited, this read all that is kept for each change.
+-- A plan made while the table was small, or while many changes waited, would scan all kept changes for each one.
 set enable_seqscan = off
 as $$
 declare
@@ -17,7 +18,7 @@ begin
     return 0;
   end if;
   perform pg_advisory_xact_lock(hashtextextended('app_private.changes', 0));
-  -- A statement of its own, which sees what others have committed while this one waited.
+  -- A statement of its own, which sees what others committed while this one waited for the lock.
   for waiting in
     select c.ctid from app_private.changes as c where c.position is null order by c.change_id limit most
   loop
@@ -29,8 +30,8 @@ begin
 end
 $$;
 comment on function app_private.number_changes is
-  'Gives what has been committed its place in the feed, the oldest first, some thousand at a time; returns how many. Of two who '
-  'call it one waits for the other''s commit: so it is called in a transaction of its own, before a page is read.';
+  'Gives committed changes their positions in the feed, oldest first, some thousand at a time; returns how many. A second '
+  'caller waits until the first has committed, so this is called in a transaction of its own, before a page is read.';
 
 create function app_private.begin_changes() returns void
 language sql
@@ -41,7 +42,8 @@ begin atomic
   insert into app_private.changes (position, numbered_at)
   values (nextval('app_private.change_positions'), clock_timestamp());
 end;
-comment on function app_private.begin_changes is 'Begins the feed anew: whoever has read any of it has to read the lists again.';
+comment on function app_private.begin_changes is
+  'Restarts the feed: anyone who has read part of it must read the lists again.';
 
 create function app_private.begin_changes_again() returns trigger
 language plpgsql security definer
@@ -53,13 +55,13 @@ begin
 end
 $$;
 comment on function app_private.begin_changes_again is
-  'Statement trigger: of an emptied table the feed cannot name what is gone.';
+  'Statement trigger: restarts the feed, which cannot name the records that a TRUNCATE has removed.';
 
 create function app_private.forget_changes(most integer default 20000) returns bigint
 language sql
 set search_path = pg_catalog, pg_temp
 begin atomic
-  -- Not by its own age but by that of the next: somebody who asks every day has read up to the last, however old it is.
+  -- By the age of the next change, not its own: a reader who asks every day has read up to the last one, however old that is.
   with oldest as (
     select c.position, c.numbered_at from app_private.changes as c
     where c.position is not null order by c.position limit most + 1
@@ -75,7 +77,8 @@ begin atomic
   select count(*) from forgotten;
 end;
 comment on function app_private.forget_changes is
-  'Deletes changes that were followed by another longer ago than changes are kept, some thousand at a time; returns how many.';
+  'Deletes changes that were followed by another one longer ago than changes are kept, some thousand at a time; returns how '
+  'many.';
 
 do $make$
 declare
@@ -125,7 +128,7 @@ begin
         end
         $body$;
         comment on function app_private.tell_%1$s_updated is
-          'Statement trigger: adds the records to the feed that an update has changed; setting what is there already is no change.';
+          'Statement trigger: adds the records that an update has changed to the feed; setting a value it already has is no change.';
         create trigger tell_updated after update on %2$s referencing new table as changed old table as before
           for each statement execute function app_private.tell_%1$s_updated();
 
@@ -226,7 +229,7 @@ create policy read on app_private.changes for select to api_read using (kind is 
 create function app_private.change_cursor(change app_private.changes) returns text
 language sql immutable
 return change.position || '-' || (extract(epoch from change.numbered_at) * 1000000)::bigint;
-comment on function app_private.change_cursor is 'What a reader who has read up to a change goes on from.';
+comment on function app_private.change_cursor is 'The cursor of a reader who has read up to a change.';
 
 create function app_private.change_position(after text) returns bigint
 language plpgsql stable security definer
@@ -252,8 +255,9 @@ begin
 end
 $$;
 comment on function app_private.change_position is
-  'The place in the feed up to which somebody has read; before all that is kept for null, and after it for now. One that is no longer kept, or of another '
-  'history of the database, has expired. Errors: 400 validation_failed, 410 changes_expired.';
+  'The position of a cursor in the feed; for null it is before all changes that are kept, for now after them. A cursor has '
+  'expired if its change is no longer kept, or belongs to another history of the database. Errors: 400 validation_failed, '
+  '410 changes_expired.';
 
 create function app_private.changes_after(start bigint, looked_at integer)
 returns setof app_private.changes
@@ -262,7 +266,7 @@ begin atomic
   select * from app_private.changes as c where c.position > start order by c.position limit looked_at;
 end;
 comment on function app_private.changes_after is
-  'The next changes after a place in the feed that the caller may see. What filters them has a bound to how many it looks at.';
+  'The next changes after a position that the caller may see, at most looked_at of them, so that filtering them has a bound.';
 
 do $make$
 declare
@@ -280,7 +284,7 @@ begin
      language sql stable return case kind %s end', shown);
 end
 $make$;
-comment on function app_private.shown_record is 'A record as its list shows it; null if it is not there.';
+comment on function app_private.shown_record is 'A record as its list shows it; null if it does not exist.';
 
 create function app_private.shown_change(change app_private.changes, item json) returns json
 language sql stable
@@ -288,13 +292,13 @@ return json_build_object(
   'cursor', app_private.change_cursor(change), 'kind', change.kind, 'id', change.record_id, 'change', change.change,
   'changedAt', change.changed_at, 'orgUri', change.org_uri, 'needId', change.need_id, 'fromStatus', change.from_status, 'toStatus', change.to_status,
   'item', item);
-comment on function app_private.shown_change is 'A change as readers are told of it, with the record.';
+comment on function app_private.shown_change is 'A change as readers of the feed get it, with the record.';
 
 create function app_private.page_of_changes(changes json, read_to bigint) returns json
 language sql stable security definer
 set search_path = pg_catalog, pg_temp
 begin atomic
-  -- The last of all, of those too that the caller may not see, where there is no more for them.
+  -- With read_to null, the cursor is that of the last change of all, even if the caller may not see it.
   select json_build_object(
     'changes', coalesce(changes, '[]'),
     'next', app_private.change_cursor(c),
@@ -303,7 +307,9 @@ begin atomic
   from app_private.changes as c
   where c.position = coalesce(read_to, (select max(n.position) from app_private.changes as n));
 end;
-comment on function app_private.page_of_changes is 'A page of the feed: changes, the position up to which it has been read (null: all of it), and whether there is more.';
+comment on function app_private.page_of_changes is
+  'A page of the feed: the changes, the cursor to go on from, and whether there is more. read_to is the position up to which '
+  'the feed has been read, null for all of it.';
 
 create function app_private.change_page(
   after text default null, kind text default null, org_uri text default null, need_id uuid default null,
@@ -338,9 +344,9 @@ begin
 end
 $$;
 comment on function app_private.change_page is
-  'Changes of records after a position, in order, with each record as it is now; where to go on from, and whether there is more: so there '
-  'is while changes wait for their places (number_changes). A page can '
-  'be short, since a bounded number of changes is looked at for those that match. Errors: 400 validation_failed, 410 changes_expired.';
+  'Changes of records after a cursor, in order, each with the record as it is now, the cursor to go on from, and whether '
+  'there is more, which is also so while changes wait for their positions (number_changes). A page can be short, since a '
+  'bounded number of changes is searched for matches. Errors: 400 validation_failed, 410 changes_expired.';
 
 create function app_private.claim_change_page(admin_email text, after text default null, most integer default 50)
 returns json
@@ -392,6 +398,6 @@ begin
 end
 $$;
 comment on function app_private.claim_change_page is
-  'Changes of the organization claims that a person may review, as change_page tells of records. A cursor from before they came to review '
-  'more of them has expired. Errors: 400 validation_failed, '
+  'Changes of the organization claims that a person may review, in the form of change_page. A cursor from before the person came '
+  'to review more claims has expired. Errors: 400 validation_failed, '
   '403 not_your_identity, key_not_for_person, permission_required, insufficient_scope, 410 changes_expired.';

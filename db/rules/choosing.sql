@@ -1,4 +1,4 @@
--- Lists that somebody chooses from while typing: organizations, people groups, countries.
+-- Lists that are searched while typing: finds organizations, people groups and countries by parts of their names.
 
 create policy read on app_public.country_names for select to api_read using (true);
 
@@ -6,7 +6,7 @@ create function app_private.parts_of(q text) returns text[]
 language sql immutable
 set search_path = pg_catalog, pg_temp
 begin atomic
-  -- The longest first: an index looks up one, and that one leaves the fewest.
+  -- The longest first: an index is used for the first only, and the longest matches the fewest rows.
   select coalesce(
     array_agg('%' || replace(replace(replace(part, '\', '\\'), '%', '\%'), '_', '\_') || '%'
       order by char_length(part) desc, part),
@@ -14,22 +14,23 @@ begin atomic
   from unnest(string_to_array(app_private.fold(q), ' ')) as part where part <> '';
 end;
 comment on function app_private.parts_of is
-  'The words of what was typed, as patterns that find them in any place; one that finds everything where there are none.';
+  'The words of what was typed, as LIKE patterns that match them anywhere; one that matches everything if there are no words.';
 
 create function app_private.organizations_named(q text) returns setof app_public.organizations
 language sql stable security definer
 set search_path = pg_catalog, public, pg_temp
 begin atomic
-  -- As its owner, because under row-level security no index finds parts of a text (leakproof.sql).
+  -- Security definer, because under row-level security no index finds parts of a text (leakproof.sql).
   select o.*
   from app_public.organizations as o, app_private.parts_of(q) as parts
   where o.status = 'active'
-    -- Two indexes find one part.
+    -- Two indexes, one for each expression, find the first part.
     and (app_private.fold(o.name || ' ' || coalesce(o.domain, '')) like parts[1] or app_private.fold(o.website) like parts[1])
     and app_private.fold(concat_ws(' ', o.name, o.domain, o.website)) like all (parts);
 end;
 comment on function app_private.organizations_named is
-  'The public organizations whose name, domain or website has each of the words, or a part that reads so, case and accents aside.';
+  'The public organizations whose name, domain or website contains each of the words, also within a longer word, ignoring '
+  'case and accents.';
 
 create view rest.organizations with (security_invoker = true) as
 select org_uri as "orgUri", name as "orgName", type as "orgType", website as "orgWebsite", domain as "orgDomain"
@@ -46,7 +47,7 @@ begin atomic
     and app_private.fold(p.rop3 || ' ' || p.name) like all (parts);
 end;
 comment on function app_private.people_groups_named is
-  'The people groups whose name or code has each of the words, or a part that reads so, case and accents aside.';
+  'The people groups whose name or code contains each of the words, also within a longer word, ignoring case and accents.';
 
 create view app_private.names_of_countries with (security_invoker = true) as
 select c.alpha2, app_private.fold(called) as name
@@ -59,7 +60,8 @@ cross join lateral (
 ) as forms (called)
 union
 select alpha2, app_private.fold(name) from app_public.country_names;
-comment on view app_private.names_of_countries is 'Every name that a country is found by, without case and accents.';
+comment on view app_private.names_of_countries is
+  'Every name by which a country can be found, in lower case and without accents.';
 
 create function app_private.country_of(named text) returns text
 language plpgsql stable

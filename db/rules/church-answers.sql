@@ -1,4 +1,4 @@
--- Church search: what REST and MCP answer.
+-- Church search: the JSON that REST and MCP return.
 
 -- Built from the catalog, so that a column added by a migration is included. A view, because listing the columns
 -- in each request would cost more than the rest of reading a church.
@@ -14,7 +14,7 @@ $$;
 comment on view rest.churches is
   'The record of GET /v0/orgs/{id}: the columns of a church except those computed for the search.';
 
--- What each column means is said in db/churches/columns.ts, for GraphQL too.
+-- The columns are described in db/churches/columns.ts, for GraphQL too.
 comment on column app_public.churches.country is null;
 comment on column app_public.churches.ministry_names is null;
 comment on column app_public.churches.extraction_confidence is null;
@@ -42,7 +42,7 @@ begin
          format('contains the unknown column %s; the columns are %s', to_json(field), array_to_string(valid, ', '))) -> 0)
        from unnest(wanted) as field where field <> all (valid)),
       '[]'));
-    -- Without it nobody could say which church it is.
+    -- Without church_id nobody could tell which church a record is.
     return case when 'church_id' = any (wanted) then wanted else array['church_id'] || wanted end;
   end if;
   return columns || case when search.radius_km is not null then '{distance_m}'::text[] else '{}' end;
@@ -51,16 +51,17 @@ $$;
 comment on function app_private.church_fields is
   'The columns of each record in a search result: church_id and those asked for, or else all. Refuses with 400 a name that is not a column.';
 
--- A loop, and not one statement, so that what does not fit is not turned into JSON: that is nine tenths of the work.
+-- A loop, not a single statement, so that churches that do not fit are not turned into JSON, which is nine tenths of the work.
 create function app_private.church_page_in_pieces(body jsonb, max_bytes bigint, place jsonb default null) returns setof text
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  -- What a server can read, hash and pack before somebody else has a turn.
+  -- As much as a server can read, hash and compress without keeping other requests waiting.
   most_of_piece constant integer := 60000;
-  -- What takes the database some tens of milliseconds. Far from the middle of a box or a radius most of the time goes by on the
-  -- way to where a part begins: after one that was slow the next has twice as many, or each of twenty would go there.
+  -- As many churches as the database finds in some tens of milliseconds. Far from the middle of a box or a radius
+  -- most of the time is spent on getting to the beginning of a part, so after a slow part the next one is twice as
+  -- long: otherwise each of twenty parts would take that time.
   most_of_part constant integer := coalesce((place ->> 'most')::integer, 500);
   slow_part constant interval := interval '100 ms';
   began constant timestamptz := clock_timestamp();
@@ -75,7 +76,7 @@ declare
   end_of_part integer := case when place is null then size else least(size, listed + most_of_part) end;
   piece text[] := array[]::text[];
   bytes_of_piece integer := 0;
-  -- What is around the items has its place too.
+  -- The JSON around the items takes space too.
   bytes bigint := coalesce((place ->> 'bytes')::bigint, 500);
   next_cursor text;
 begin
@@ -107,7 +108,7 @@ begin
       return;
     end if;
     bytes := bytes + octet_length(item) + 1;
-    -- A page without a church would lead nowhere.
+    -- A page without a church would have no cursor to continue from.
     exit when listed = size or bytes > max_bytes and listed > 0;
     piece := piece || (case when listed = 0 then opening else ',' end || item);
     bytes_of_piece := bytes_of_piece + octet_length(item);
@@ -120,17 +121,17 @@ begin
     next_cursor := cursor;
     item := null;
   end loop;
-  -- After the last church the loop leaves none behind.
+  -- item is null if the loop ended with the last church.
   return next format('%s%s],"limit":%s,"has_more":%s,"next_cursor":%s}',
     case when listed = 0 then opening end, array_to_string(piece, ''), size, to_json(item is not null),
     coalesce(to_json(case when item is not null then next_cursor end)::text, 'null'));
 end
 $$;
 comment on function app_private.church_page_in_pieces is
-  'GET /v0/orgs/search: one page of a search as JSON text, with the columns and in the format asked for. It ends early, '
-  'with its cursor, where it would have more bytes than it may. The rows are pieces of the text, of which the last has '
-  'everything behind the items. Whoever gives a place, first {}, gets a part of a long page: the last row is then the '
-  'place at which the next part begins, until it is the end of the page.';
+  'GET /v0/orgs/search: one page of a search as JSON text, with the columns and in the format asked for. It ends early, with '
+  'its cursor, where it would have more than max_bytes. The rows are pieces of the text; the last has everything after the '
+  'items. A caller that passes a place, at first {}, gets a part of a long page: the last row is then the place at which the '
+  'next part begins, except in the last part, where it is the end of the page.';
 
 create function app_private.church_page(body jsonb, max_bytes bigint default 100000000) returns text
 language sql stable
@@ -138,7 +139,7 @@ begin atomic
   select string_agg(piece, '') from app_private.church_page_in_pieces(body, max_bytes) as page (piece);
 end;
 comment on function app_private.church_page is
-  'The same as one text, as servers of version 0.1 ask for it, which go on while a migration runs.';
+  'church_page_in_pieces as one text, for servers of version 0.1, which keep running during a migration.';
 
 create function app_private.church_record(body jsonb) returns text
 language plpgsql stable

@@ -1,4 +1,4 @@
--- Church search: the words, languages and programs that occur, and the conditions that a search translates into.
+-- Church search: the known words, languages and programs, and the SQL conditions that a search is translated into.
 
 create function app_private.learn_church_terms() returns trigger
 language plpgsql
@@ -9,7 +9,7 @@ begin
   insert into app_private.church_words (word)
   select word
   from (select distinct unnest(tsvector_to_array(document)) as word from written) as used
-  -- A word of many letters is none that somebody misspells, and what it could be misspelt as takes the square of its length.
+  -- Nobody searches for a misspelling of so long a word, and computing its misspellings takes time quadratic in its length.
   where char_length(word) <= 64
     and not exists (select from app_private.church_words as known where known.word = used.word collate "C")
   order by word collate "C"
@@ -73,7 +73,7 @@ begin
 end
 $$;
 comment on function app_private.church_text_query is
-  'Asks for all of the words; when forgiving, a word that begins with the one given or is spelt much like it will do.';
+  'A query for all of the words; when forgiving, also for words that begin with the given word or are spelt much like it.';
 
 create function app_private.church_tag_condition(
   kind app_private.church_tag_kind, list text, parts text[]
@@ -207,7 +207,7 @@ begin
       case when query.min_lng <= query.max_lng
         then format('c.longitude between %L and %L', query.min_lng, query.max_lng)
         else format('(c.longitude >= %L or c.longitude <= %L)', query.min_lng, query.max_lng) end);
-    -- A condition that leaves only a few churches serves better on its own than the index of places for a large box.
+    -- For a large box, a condition that leaves only a few churches is better used alone, without the index of places.
     if coalesce(query.q, query.locality, query.postal_code, query.id) is null or query.max_lat - query.min_lat < 5 then
       conditions := conditions || format('c.position <@ %L::cube',
         app_private.box_hull(query.min_lat, query.max_lat, query.min_lng, query.max_lng));

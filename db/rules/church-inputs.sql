@@ -1,4 +1,4 @@
--- Church search: who may search, what may be asked, and where the next page begins.
+-- Church search: who may search, which inputs are valid, and where the next page begins.
 
 create policy read on app_public.churches for select to api_read using (true);
 create policy read on app_private.church_words for select to api_read using (true);
@@ -70,7 +70,7 @@ comment on function app_private.church_query_problems is 'Problems with the inpu
 create function app_private.parted(items text[]) returns text[]
 language sql immutable
 return (select array_agg(part) from unnest(items) as item, unnest(string_to_array(item, ',')) as part);
-comment on function app_private.parted is 'The items of a list, of which each may be several with commas between them.';
+comment on function app_private.parted is 'The items of a list in which an item may be several, separated by commas.';
 
 create function app_private.within_range(longitude double precision) returns double precision
 language sql immutable
@@ -79,12 +79,14 @@ return case
   else longitude - 360 * floor((longitude + 180) / 360)
 end;
 comment on function app_private.within_range is
-  'The same meridian from -180 to 180, for what a map sends that was turned further than once; beyond a hundred turns as it is.';
+  'The longitude from -180 to 180 of the same meridian, for a map that was turned around more than once; beyond a hundred '
+  'turns it is left as it is.';
 
 create function app_private.church_limit(asked integer) returns integer
 language sql immutable
 return coalesce(asked, 20);
-comment on function app_private.church_limit is 'How many churches are meant where a search may say how many it asks for, or null.';
+comment on function app_private.church_limit is
+  'The number of churches that a search asks for, or the default where it does not say.';
 
 create function app_private.church_limit_problems(value integer) returns jsonb
 language sql immutable
@@ -110,7 +112,7 @@ begin atomic
 end;
 comment on function app_private.refuse_church_cursor is 'Refuses a cursor with 400 validation_failed.';
 
--- Anybody can write a cursor. What it may say is therefore checked: an order that the search would not have chosen can
+-- Anybody can make up a cursor, so its contents are checked: an order that the search would not have chosen could
 -- mean that all churches are ranked for a single page.
 create function app_private.read_church_cursor(cursor text, fingerprint text, orderings text[]) returns jsonb
 language plpgsql stable
@@ -138,4 +140,4 @@ end
 $$;
 comment on function app_private.read_church_cursor is
   'Reads a cursor written by church_cursor; refuses with 400 anything else, a cursor from a search with other filters, and '
-  'an order that is none of those that the search can have.';
+  'an order that the search cannot have.';

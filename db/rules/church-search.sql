@@ -15,7 +15,7 @@ begin
     measure, mark[1], mark[2], sort_value, conditions,
     case
       when place is null then 'true'
-      -- A constant does not sort: only the churches that share it are listed.
+      -- A constant sort value: only the churches that share it are listed, by church_id.
       when sort_value in ('0', '1') then format('c.church_id > %L', place ->> 3)
       else format('(%s, c.church_id) > (%L::float8, %L)', sort_value, place ->> 2, place ->> 3)
     end,
@@ -23,14 +23,15 @@ begin
 end
 $$;
 comment on function app_private.churches_in_order is
-  'The next churches that meet the conditions, by a value and then by church_id; mark is what their cursors say about the search.';
+  'The next churches that meet the conditions, by a value and then by church_id; mark is the search and order that their '
+  'cursors name.';
 
 create function app_private.churches_nearest(
   conditions text, measure text, sort_value text, mark text[], place jsonb, take integer
 ) returns setof app_public.church_search_result
 language sql stable
 set search_path = pg_catalog, public, pg_temp
--- By the index of places, however many churches the planner expects.
+-- Forces the index of places, however many churches the planner expects.
 set enable_bitmapscan = off
 set enable_seqscan = off
 set enable_sort = off
@@ -38,7 +39,7 @@ begin atomic
   select * from app_private.churches_in_order(conditions, measure, sort_value, mark, place, take);
 end;
 comment on function app_private.churches_nearest is
-  'churches_in_order by distance, for a search that little besides place narrows down.';
+  'churches_in_order by distance, for a search that little but the place narrows down.';
 
 create function app_private.expected_churches(conditions text) returns bigint
 -- Volatile, because PostgreSQL does not allow EXPLAIN in a stable function.
@@ -59,7 +60,7 @@ create function app_private.churches_by_rank(
   out matches bigint, out page app_public.church_search_result[]
 ) language plpgsql stable
 set search_path = pg_catalog, public, pg_temp
--- By the indexes, however many churches the planner expects: counting stops soon after "most".
+-- Forces bitmap scans of the indexes, however many churches the planner expects: counting stops soon after "most".
 set enable_seqscan = off
 set enable_indexscan = off
 as $$
@@ -144,7 +145,7 @@ begin
   if query.cursor is not null then
     place := app_private.read_church_cursor(query.cursor, fingerprint, array(
       select possible || suffix
-      -- Too many to rank are listed by name, and a free text that finds nothing is taken forgivingly.
+      -- If too many match to be ranked, they are listed by name; a free text that finds nothing is searched forgivingly (~).
       from unnest(case when ordering = 'rank' then array['rank', 'name'] else array[ordering] end) as possible,
         unnest(case when query.q is null then array[''] else array['', '~'] end) as suffix));
     ordering := rtrim(place ->> 1, '~');
@@ -154,7 +155,7 @@ begin
   terms := tsvector_to_array(app_private.church_document(query.q, null, null, null, null, null));
   exact_name := format('app_private.fold(c.name) = %L', app_private.fold(query.q));
 
-  -- The words of a free text are taken as spelt and, if that finds nothing, forgivingly.
+  -- The words of a free text are searched as spelt and, if that finds nothing, forgivingly.
   loop
     conditions := array_to_string('{true}' || app_private.church_conditions(query), ' and ');
     if query.q is not null then

@@ -1,4 +1,4 @@
--- What makes a church well-formed, besides what its table says.
+-- What makes a church well-formed, beyond the constraints of its table.
 
 create function app_private.church_problems(church jsonb) returns jsonb
 language sql immutable
@@ -25,7 +25,7 @@ return app_private.character_problem(row_text) is not null
   -- Within JSON a control character is written as an escape.
   or ministries::text like E'%\\\\%';
 comment on function app_private.is_suspect_church is
-  'Whether church_problems may find something. One look at the whole row, so that an import need not take each apart.';
+  'Whether church_problems may find something: one check of the whole row, so that an import need not examine each column.';
 
 create function app_private.validate_church() returns trigger
 language plpgsql
@@ -42,6 +42,6 @@ begin
 end
 $$;
 comment on function app_private.validate_church is
-  'Row trigger: refuses malformed texts with 400; of a church that is already there, only in what changes.';
+  'Row trigger: refuses malformed texts with 400; of an existing church, only those that change.';
 create trigger validate before insert or update on app_public.churches
   for each row execute function app_private.validate_church();

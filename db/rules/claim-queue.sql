@@ -1,11 +1,11 @@
--- The queue of the pages (server/pages/claims): the claims that the person who is calling may review, found and counted, and
--- what there is to know of one before it is decided. The decision itself is claim-review.sql, as at all doors.
+-- The review queue of the service's pages (server/pages/claims): the claims that the person who is calling may review, found
+-- and counted, and what a reviewer needs to know of one. Decisions are made in claim-review.sql, as for all callers.
 
--- Loads pg_trgm, for the settings below (church-conditions.sql).
+-- Loads pg_trgm, for the settings below (see church-conditions.sql).
 do $$ begin perform public.similarity('', ''); end $$;
 
 create function app_private.claims_to_review() returns setof app_public.organization_claims
--- Without a search_path of its own, so that it can become part of the statement.
+-- Without a search_path of its own, so that PostgreSQL can inline it.
 language sql stable
 as $$
   select c.* from app_public.organization_claims as c
@@ -14,7 +14,8 @@ as $$
       and c.org_uri in (select app_private.managed_organizations(app_private.current_person()));
 $$;
 comment on function app_private.claims_to_review is
-  'The claims that the person who is calling may review, decided ones included: of organizations_reviewed, or all of them.';
+  'The claims that the person who is calling may review, including decided ones: all of them, or those sent to the '
+  'organizations whose members they manage.';
 
 create function app_private.require_reviewer() returns boolean
 language plpgsql stable
@@ -28,14 +29,14 @@ begin
 end
 $$;
 comment on function app_private.require_reviewer is
-  'Whether the person who is calling reviews all claims; refuses with 403 permission_required who reviews none.';
+  'Whether the person who is calling reviews all claims; refuses with 403 permission_required a person who reviews none.';
 
 create function app_private.claims_with_words(q text) returns setof uuid
 language sql stable
 set search_path = pg_catalog, public, pg_temp
 begin atomic
   with words as (
-    -- The longest come first. Each is looked up by itself, so that there must be an end to them.
+    -- The longest six: each word is looked up by itself, so their number must have a limit.
     select part from app_private.parts_of(q) as parts, unnest(parts[1:6]) as part
   )
   select found.claim_id
@@ -53,8 +54,8 @@ begin atomic
   having count(*) = (select count(*) from words);
 end;
 comment on function app_private.claims_with_words is
-  'The claims in which each of the words, the longest six of them, is a part of the person''s name or address, or of the organization''s name or domain, '
-  'case and accents aside.';
+  'The claims in which each of the words (at most the longest six) occurs in the person''s name or address, or in the '
+  'organization''s name or domain, ignoring case and accents.';
 
 create function app_private.queued_claim(claim app_public.organization_claims) returns jsonb
 language sql stable
@@ -78,7 +79,7 @@ create function app_private.roles_to_give(is_new_org boolean) returns jsonb
 language sql stable
 set search_path = pg_catalog, pg_temp
 begin atomic
-  -- As review_organization_claim has it: whoever may decide may give any role.
+  -- As in review_organization_claim, a reviewer may give any role.
   with roles as (
     select r.role, r.description, count(p.permission) as powers,
       case when is_new_org then app_private.manages_members(r.role) else r.role = 'org_member' end as fits
@@ -93,7 +94,8 @@ begin atomic
   from roles as r;
 end;
 comment on function app_private.roles_to_give is
-  'The roles that may be given by approving a claim, the one that may do the least first, and which of them is the usual one.';
+  'The roles that can be given by approving a claim, the one with the fewest permissions first, and which of them is the '
+  'usual one.';
 
 create function app_private.own_reasons() returns jsonb
 language sql stable
@@ -104,12 +106,12 @@ begin atomic
     select c.review_notes as notes, max(c.reviewed_at) as last_used
     from app_public.organization_claims as c
     join app_public.users as u on u.user_id = c.reviewed_by
-    -- What is longer was written for one case.
+    -- Longer notes were written for one case.
     where lower(u.email) = lower(app_private.current_person()) and c.status = 'rejected' and char_length(c.review_notes) <= 500
     group by c.review_notes order by max(c.reviewed_at) desc limit 8
   ) as given;
 end;
-comment on function app_private.own_reasons is 'With which notes the person who is calling rejected claims, the last eight.';
+comment on function app_private.own_reasons is 'The last eight notes with which the person who is calling rejected claims.';
 
 create function app_private.claim_queue(
   q text default null, status app_public.claim_review_status default null, sent_to text default null,
@@ -122,7 +124,7 @@ as $$
 declare
   cursor_at timestamptz;
   is_searched constant boolean not null default not app_private.is_blank(coalesce(q, ''));
-  -- Of the few statuses, not of each claim.
+  -- Computed for the few statuses, not for each claim.
   statuses constant app_public.organization_claim_status[] := array(
     select s from unnest(enum_range(null::app_public.organization_claim_status)) as s
     where coalesce(app_private.review_status(s) = claim_queue.status, true));
@@ -144,7 +146,7 @@ begin
     ), listed as materialized (
       select a.claim_id, a.created_at, case when newest then a.total + 1 - a.place else a.place end as place from aged as a
     ), anchor as (
-      -- One that is not in the list, such as one that was decided just now, stands where it would be.
+      -- A claim that is not in the list, for instance because it was decided just now, stands where it would be.
       select count(*) filter (where case when newest then (l.created_at, l.claim_id) > (cursor_at, at)
           else (l.created_at, l.claim_id) < (cursor_at, at) end) as before,
         count(*) filter (where l.claim_id = at) as itself
@@ -177,15 +179,16 @@ begin
 end
 $$;
 comment on function app_private.claim_queue is
-  'A page of the claims that the person who is calling may review, oldest first: the one with the claim `at` in it, and which '
-  'come before and after that. counts is by status, whatever status is asked for. Errors: 403 permission_required.';
+  'A page of the claims that the person who is calling may review, oldest first unless newest is true: the page with the '
+  'claim `at`, and the claims before and after it. counts is by status, whatever status is asked for. Errors: 403 '
+  'permission_required.';
 
 create function app_private.earlier_claim(claim app_public.organization_claims) returns jsonb
 language sql stable
 set search_path = pg_catalog, pg_temp
 return app_private.queued_claim(claim) || jsonb_build_object('orgUri', claim.org_uri, 'notes', claim.review_notes,
   'role', claim.granted_role);
-comment on function app_private.earlier_claim is 'A claim as it is listed beside another, with what became of it.';
+comment on function app_private.earlier_claim is 'A claim as it is listed beside another, with its outcome.';
 
 create function app_private.similar_organizations(organization app_public.organizations, email_domain text, sees_all boolean)
 returns jsonb
@@ -215,7 +218,7 @@ begin atomic
       similarity(app_private.fold(a.name), app_private.fold(organization.name))
         + count(*) filter (where a.reason <> 'name') as likeness
     from alike as a
-    -- What is not public is for those who review all.
+    -- Organizations that are not public are shown only to those who review all claims.
     where a.org_uri <> organization.org_uri and (sees_all or a.status = 'active')
     group by a.org_uri, a.name
     order by likeness desc, a.name, a.org_uri limit 8
@@ -230,8 +233,8 @@ begin atomic
   from best as b join app_public.organizations as o on o.org_uri = b.org_uri;
 end;
 comment on function app_private.similar_organizations is
-  'Organizations that may be the same one under another URI, likeliest first, at most eight: by name, and by a domain or website '
-  'that is the organization''s, or that of the claimant''s address. alike says by which.';
+  'Organizations that may be the same one under another URI, likeliest first, at most eight: those with a similar name, or '
+  'with a domain or website that belongs to the organization or to the claimant''s address. alike says which.';
 
 create function app_private.claims_with_similar_organizations(
   admin_email text, status app_public.claim_review_status, "limit" integer, "offset" integer
@@ -242,7 +245,7 @@ as $$
 declare
   page constant app_public.organization_claim_page :=
     app_public.organization_claims_for_review(admin_email, status, "limit", "offset");
-  -- A key with bounds is not told what is not public beyond them.
+  -- A key with bounds does not learn of organizations beyond them that are not public.
   sees_all constant boolean := app_private.has_platform_permission(app_private.acting_email(admin_email), 'claims:review')
     and (app_private.key_bounds()).organizations is null;
 begin
@@ -250,8 +253,8 @@ begin
     with listed as materialized (
       select c as claim, row_number() over () as place from unnest(page.claims) as c
     ), alike as materialized (
-      -- Once for all who claim the same organization from the same domain. Among tens of thousands with much the same names it takes
-      -- long, and the list is to be had all the same.
+      -- Once for each organization and e-mail domain, and only within two seconds: among tens of thousands of similar
+      -- names the search takes long, and the list must be returned all the same.
       select asked.org_uri, asked.email_domain, case when clock_timestamp() < statement_timestamp() + interval '2 seconds' then (
         select coalesce(json_agg(json_build_object(
             'org_uri', s.found -> 'uri', 'org_name', s.found -> 'name', 'org_type', s.found -> 'type',
@@ -265,16 +268,16 @@ begin
     )
     select json_build_object('claims', coalesce(json_agg(item order by l.place), '[]'), 'total', page.total)
     from listed as l
-    -- No claim is left out of a list for what it is like, whatever is wrong with its organization.
+    -- A left join, so that no claim is missing from the list, whatever is wrong with its organization.
     left join alike as a on a.org_uri = (l.claim).org_uri and a.email_domain = (l.claim).email_domain
     cross join lateral (
       select (l.claim).*, case when a.org_uri is null then '[]' else a.similar_organizations end as similar_organizations) as item);
 end
 $$;
 comment on function app_private.claims_with_similar_organizations is
-  'What organization_claims_for_review answers, each claim with the organizations that similar_organizations finds for it; null where '
-  'there was no time to look. Of those that '
-  'are not public, and of how many claims wait for one, it tells who sees all claims with no bounds to their key.';
+  'The result of organization_claims_for_review, each claim with the organizations that similar_organizations finds for it; '
+  'null where there was no time to search. Organizations that are not public, and the number of claims waiting for each, are '
+  'shown only to those who see all claims, and not if the calling key has bounds.';
 
 create function app_private.reviewed_organization(organization app_public.organizations, sees_people boolean) returns jsonb
 language sql stable
@@ -297,7 +300,8 @@ begin atomic
     'engagementClaims', app_private.record_total('engagement_claim', organization.org_uri));
 end;
 comment on function app_private.reviewed_organization is
-  'What a reviewer looks up of an organization; who manages it by name for those who may see people there, at most five.';
+  'What a reviewer sees of an organization. At most five of those who manage it are named, if the reviewer may see people '
+  'there.';
 
 create function app_private.claim_to_review(claim_id uuid) returns jsonb
 language plpgsql stable security definer
@@ -326,7 +330,7 @@ begin
     'steps', (
       select coalesce(jsonb_agg(jsonb_build_object('to', s.to_status, 'by', s.changed_by_email, 'at', s.changed_at)), '[]')
       from unnest(app_private.claim_steps(claim.claim_id)) as s),
-    -- Nobody decides for themself, and nobody a second time.
+    -- Nobody decides on their own claim, or on a claim that is already decided.
     'roles', case when item @> '{"isOpen": true, "isOwn": false}' then app_private.roles_to_give(claim.is_new_org) else '[]' end,
     'reasons', app_private.own_reasons(),
     'organization', app_private.reviewed_organization(organization,
@@ -353,9 +357,9 @@ begin
 end
 $$;
 comment on function app_private.claim_to_review is
-  'A claim with everything that whoever reviews it looks up: the person with their other claims, the organization with what is like '
-  'it, who else claims it, what became of it, and what the person who is calling may decide. Errors: 403 permission_required, '
-  '404 claim_not_found.';
+  'A claim with everything that its reviewer looks up: the person and their other claims, the organization and similar ones, '
+  'who else claims it, the steps so far, and what the person who is calling may decide. Errors: 403 permission_required, 404 '
+  'claim_not_found.';
 
 create function app_private.claims_in_brief(claim_ids uuid[]) returns jsonb
 language plpgsql stable security definer
@@ -372,8 +376,8 @@ begin
 end
 $$;
 comment on function app_private.claims_in_brief is
-  'Some claims as the queue shows them, those of them that the person who is calling may review, with what their approval left to '
-  'be done. Errors: 403 permission_required.';
+  'The given claims as the queue shows them, if the person who is calling may review them, with the warnings of their '
+  'approval. Errors: 403 permission_required.';
 
 create function app_private.has_decided_so(
   claim_id uuid, action app_public.claim_review_action, notes text, role app_public.organization_role
@@ -391,5 +395,5 @@ begin atomic
       and (action = 'reject' or c.granted_role = coalesce(role, 'org_member')));
 end;
 comment on function app_private.has_decided_so is
-  'Whether a claim that the person who is calling may review has been decided by them, and in just this way: of a form that is sent '
-  'twice the second has nothing left to do.';
+  'Whether the person who is calling has already decided a claim in exactly this way: when a form is sent twice, nothing is '
+  'left to do the second time.';

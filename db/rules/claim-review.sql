@@ -22,7 +22,8 @@ begin
   end if;
 end
 $$;
-comment on function app_private.require_review is 'Refuses with 403 permission_required who may not review a claim.';
+comment on function app_private.require_review is
+  'Refuses with 403 permission_required a person who may not review the claim.';
 
 create function app_public.review_organization_claim(
   claim_id uuid, action app_public.claim_review_action, admin_email text,
@@ -46,7 +47,7 @@ begin
     || app_private.text_problems('notes', notes, required => coalesce(action = 'reject', false)));
   perform app_private.name_actor(admin_email);
 
-  -- Of a claim beyond its bounds a key does not learn that there is one.
+  -- A key must not learn whether a claim beyond its bounds exists.
   select * into claim from app_public.organization_claims as c
   where c.claim_id = review_organization_claim.claim_id
     and app_private.is_within(bounds, c.org_uri);
@@ -67,12 +68,12 @@ begin
       format('This claim has already been %s.', app_private.review_status(claim.status)));
   end if;
   perform app_private.lock_organization(claim.org_uri);
-  -- Once more: while they waited for the locks, the reviewer may have lost what they decide by.
+  -- Checked again: the reviewer may have lost the permission while waiting for the locks.
   perform app_private.require_review(claim, admin_email);
   update app_public.organization_claims as c
   set status = 'reviewed', reviewed_by = reviewer.user_id, reviewed_at = now(), review_notes = notes
   where c.claim_id = claim.claim_id;
-  -- Without an else: an action that nobody has decided about fails and changes nothing.
+  -- Without an else branch: an action that is not handled here raises an error and changes nothing.
   case action
     when 'approve' then
       update app_public.organization_claims as c
@@ -118,7 +119,7 @@ create function app_private.claim_steps(claim_id uuid) returns app_public.organi
 language sql stable
 set search_path = pg_catalog, pg_temp
 begin atomic
-  -- What is one step to those who look from outside may be several: submitted, then waiting, are both pending.
+  -- Several steps may look like one from outside: submitted and pending_review are both pending.
   select coalesce(array_agg(
       (steps.from_status, steps.to_status, steps.changed_by_email, steps.changed_at)::app_public.organization_claim_step
       order by steps.place), '{}')
@@ -164,8 +165,8 @@ begin
 end
 $$;
 comment on function app_private.organizations_reviewed is
-  'The organizations of which a reviewer sees the claims that were sent there. Refuses with 403 who reviews none and does '
-  'not see all claims.';
+  'The organizations whose claims a person reviews because they manage the members. Refuses with 403 permission_required a '
+  'person who reviews none, unless they see all claims.';
 
 create function app_public.organization_claims_for_review(
   admin_email text, status app_public.claim_review_status default null,
@@ -210,11 +211,14 @@ comment on function app_public.organization_claims_for_review is
   E'@actor admin_email\nOrganization claims, newest first. A platform user with claims:review sees all of them; someone who manages the '
   'members of organizations sees those that were sent to these organizations. Errors: 400 validation_failed, 403 not_your_identity, key_not_for_person, permission_required, insufficient_scope.';
 comment on column app_public.organization_claim_item.domain_match is
-  'Whether the address is at orgDomain, which proves something only if the domain is registered (orgDomainStated) and the address is proven (emailVerified).';
+  'Whether the address is at orgDomain. This proves something only if the domain is registered (see orgDomainStated) and the '
+  'address is proven (see emailVerified).';
 comment on column app_public.organization_claim_item.email_verified is
-  'Whether the address is proven to be the claimant''s: they called as themself, or confirmed the claim; otherwise an application stated it.';
+  'Whether the address is proven to be the claimant''s: they called with their own token or session, or confirmed the claim. '
+  'Otherwise an application only stated it.';
 comment on column app_public.organization_claim_item.org_domain_stated is
-  'Whether orgDomain is the word of a claimant, as that of a new organization is, and not the organization''s registered one.';
+  'Whether orgDomain was only stated by a claimant, as for a new organization, and is not the organization''s registered '
+  'domain.';
 comment on column app_public.organization_claim_item.roles is
   E'@name stated_roles\nWhat the claimant says they do there.';
 comment on column app_public.organization_claim_item.id is E'@name claim_id\nThe claim''s claimId.';

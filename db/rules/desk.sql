@@ -1,4 +1,5 @@
--- What the service's own pages ask beside what all doors ask (server/pages).
+-- What the service's own pages call besides the functions that REST and GraphQL use (server/pages): what the visitor
+-- may do on the platform, and the state of the graph for operators.
 
 create function app_private.own_permissions() returns text[]
 language sql stable security definer
@@ -15,17 +16,19 @@ begin atomic
     order by 1);
 end;
 comment on function app_private.own_permissions is
-  'What the person who is calling may do on the platform, and claims:review for who reviews any claims: what the pages show them a way to.';
+  'The platform permissions of the person who is calling, with claims:review if they review any claims: the pages show links '
+  'accordingly.';
 
 create function app_private.graph_status_for_operators() returns jsonb
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  -- Whoever gives roles runs the platform. The reason, and what was refused, may name addresses.
+  -- People who assign roles run the platform. Others must not see the reason and the refusals, which may contain addresses.
   perform app_private.require_platform_permission(app_private.current_person(), 'roles:assign');
   return app_private.graph_status();
 end
 $$;
 comment on function app_private.graph_status_for_operators is
-  'app_private.graph_status for the person who is calling, with the platform permission roles:assign. Errors: 403 permission_required.';
+  'app_private.graph_status for the person who is calling, who needs the platform permission roles:assign. Errors: 403 '
+  'permission_required.';

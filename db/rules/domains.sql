@@ -1,4 +1,5 @@
--- Domain names: when an e-mail address speaks for an organization.
+-- When the domain of an e-mail address counts as an organization's own, and the normal form in which domain names are
+-- compared.
 
 create function app_private.punycode(label text) returns text
 language plpgsql immutable strict
@@ -67,7 +68,8 @@ create function app_private.normal_domain(value text) returns text
 language sql immutable
 begin atomic
   select string_agg(
-    -- What is too long for a label as it is, is so in Punycode as well, which takes as many steps as the square of its length.
+    -- A label that is too long as it is would also be too long in Punycode, and encoding it takes time quadratic in
+    -- its length.
     case when label ~ '[^\u0001-\u007f]' and char_length(label) <= 63 then 'xn--' || app_private.punycode(label) else label end,
     '.' order by place)
   from regexp_split_to_table(
@@ -91,7 +93,7 @@ return case
     then '[]'
   else app_private.problem(path, 'must be a domain name such as example.org')
 end;
-comment on function app_private.domain_problems is 'Problems of an optional domain name.';
+comment on function app_private.domain_problems is 'Problems with an optional domain name.';
 
 create function app_private.email_domain(email text) returns text
 language sql immutable
@@ -112,7 +114,7 @@ return app_private.domain_problems(path, value)
   || case when app_private.is_free_mail(app_private.normal_domain(value))
        then app_private.problem(path, 'must be the organization''s own domain, not a mail provider''s') else '[]' end;
 comment on function app_private.own_domain_problems is
-  'Problems of an optional domain name whose addresses are to speak for an organization.';
+  'Problems with an optional domain name that an organization gives as its own, which must not be a mail provider''s.';
 
 create function app_private.domains_match(email_domain text, org_domain text) returns boolean
 language sql stable

@@ -1,5 +1,5 @@
--- Whether this database has been brought to what a program relies on. Programs ask before they begin, in a version that may be
--- older or newer than these rules: its name, arguments and answer stay as they are.
+-- Whether this database has the migrations and rules that a program needs. Every program asks before it starts, in a version
+-- that may be older or newer than these rules, so the function's name, arguments and result must stay as they are.
 
 create function app_private.lacking(migrations text[], edition text) returns text
 language sql stable security definer
@@ -11,5 +11,6 @@ begin atomic
     (select 'db/rules' where not exists (select from app_migrations.editions as e where e.edition = lacking.edition)));
 end;
 comment on function app_private.lacking is
-  'The first migration of a program that is not applied, db/rules if its edition of the rules never was or has been taken back since, '
-  'or null. What is newer does not matter: rules of a later version serve programs of the one before.';
+  'The first migration of a program that is not applied, db/rules if its edition of the rules was never applied or has been '
+  'rolled back since, or null. Newer migrations and rules do not matter: rules of a later version serve programs of the '
+  'version before.';

@@ -37,7 +37,7 @@ begin
   if problems <> '[]' then
     perform app_private.refuse_problems(problems);
   end if;
-  -- Only now: problems are named by their places in the list that was given, and its length is judged.
+  -- Removed only now: problems refer to items by their index in the list as given, and its length is checked too.
   new.engagement_accelerators := app_private.distinct_items(new.engagement_accelerators);
   return new;
 end

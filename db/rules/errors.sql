@@ -1,4 +1,4 @@
--- How a rule says no: every error that SQL raises, and the one function that raises it.
+-- Every error that the rules can raise, with its HTTP status and message, and the one function that raises them.
 
 create function app_private.errors() returns table (status integer, code text, sentence text)
 language sql immutable
@@ -46,10 +46,10 @@ begin atomic
     (429, 'rate_limited', 'This API key, or this person, has sent too many requests; wait as long as Retry-After says.');
 end;
 comment on function app_private.errors is
-  'The errors that the rules raise: HTTP status, code, and the sentence used where the rule has no better one.';
+  'The errors that the rules raise: HTTP status, code, and the message used where the rule gives no more specific one.';
 
--- SQLSTATE is 'PT' + status, the detail is the code, and the hint a JSON array of {path, message}, or the number of seconds
--- after which it is worth trying again.
+-- SQLSTATE is 'PT' + status, the detail is the code, and the hint is a JSON array of {path, message} or the number of
+-- seconds to wait before trying again.
 create function app_private.refuse(
   code text, message text default null, details jsonb default null, retry_after integer default null
 ) returns void
@@ -74,5 +74,5 @@ begin
 end
 $$;
 comment on function app_private.refuse is
-  'Raises a registered error with its own sentence or a more helpful one, and with the individual inputs at fault as '
+  'Raises an error of app_private.errors with its own message or a more specific one, and with the inputs at fault as '
   '[{path, message}] or the seconds to wait.';

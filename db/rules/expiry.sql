@@ -1,4 +1,5 @@
--- Commitments whose time has run out.
+-- When commitments expire by themselves: once their target date has passed, unless they are fulfilled, even in part,
+-- or abandoned.
 
 create function app_private.expire_commitments(at_most integer default 1000) returns bigint
 language plpgsql
@@ -16,7 +17,7 @@ begin
     -- The target date itself is still on time; days are UTC days.
     where due.target_completion_date < (now() at time zone 'UTC')::date
       and due.status not in ('fulfilled', 'partially_fulfilled', 'abandoned', 'expired')
-      -- Whatever status a person has set since it expired stands; a date that is moved can pass again.
+      -- A status that a person has set since it expired stands; if the target date is moved, it can expire again.
       and not exists (
         select from app_public.status_history as h
         where h.commitment_id = due.commitment_id and h.to_status = 'expired'

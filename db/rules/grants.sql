@@ -1,4 +1,4 @@
--- What each role may touch: everything is taken away, then exactly this is given.
+-- What each role may access: all privileges are revoked, then exactly these are granted.
 -- api_write includes api_read; api_review and api_person include api_write (roles.sql).
 
 revoke all on all tables in schema app_public, app_private, rest
@@ -11,8 +11,8 @@ revoke all on schema app_public, app_private, rest
 grant usage on schema app_public, app_private, rest to api_read;
 grant usage on schema app_private to engagement_server;
 
--- The server, before it becomes an API role: it may look up a key or a session, sign persons in and
--- out, and become the role that a caller stands for.
+-- The server's login, before it switches to an API role: it may look up a key or a session, sign persons in and out,
+-- and switch to the role of its caller.
 grant execute on function
   app_private.authenticate,
   app_private.note_key_uses,
@@ -71,14 +71,14 @@ grant select on
   rest.health
 to api_read;
 
--- Which key it was is for reviewers.
+-- The key with which a status was set is for reviewers only.
 grant select (status_history_id, need_id, commitment_id, engagement_claim_id, from_status, to_status,
               changed_by_email, changed_at)
 on app_public.status_history to api_read;
 grant select on app_public.status_history to api_review;
 grant execute on function app_public.status_history_changed_by_key_label to api_review;
 
--- Not the reason, which may name an address.
+-- Without the reason, which may contain an address.
 grant select (state, since, looked_at) on app_private.graph_store to api_read;
 grant select (name, revision, synced_revision) on app_private.graph_references to api_read;
 
@@ -101,7 +101,7 @@ grant execute on function
   app_public.engagement_claims_graph_errors
 to api_read;
 
--- What has changed.
+-- The feed of changes.
 grant execute on function
   app_private.change_page,
   app_private.number_changes,
@@ -125,7 +125,7 @@ grant execute on function
   app_private.country_of
 to api_read;
 
--- Links that no foreign key makes.
+-- Relations that no foreign key expresses.
 grant execute on function
   app_public.accelerators_needs,
   app_public.accelerators_commitments,
@@ -139,7 +139,7 @@ grant execute on function
   app_public.organizations_activity
 to api_read;
 
--- Records by their words; writing one adds its words to an index.
+-- Full-text search. Writing a record calls words_of for its index.
 grant execute on function
   app_private.words_of,
   app_private.needs_with_words,
@@ -186,7 +186,7 @@ grant execute on function
   app_private.refuse_problems
 to api_read;
 
--- Writing the lifecycle. Identifiers, statuses at creation and timestamps are left to the database.
+-- Writing the lifecycle. Identifiers, initial statuses and timestamps are set by the database.
 grant
   insert (org_uri, org_name, declared_by_email, need_description, accelerators,
           concerns_people_group_rop3, concerns_country_code),
@@ -214,7 +214,7 @@ grant execute on function
   app_public.update_engagement_claim_status
 to api_write;
 
--- What the functions above and the policies call on the caller's behalf.
+-- Called by the functions above and by the policies, with the caller's rights.
 grant execute on function
   app_private.authorize,
   app_private.acting_email,
@@ -252,15 +252,15 @@ grant execute on function
   app_public.check_user
 to api_write;
 
--- What people see of their own standing, and give up of it.
+-- People's own claims and memberships.
 grant execute on function
   app_public.own_organization_claims,
   app_public.withdraw_organization_claim,
   app_public.leave_organization
 to api_write;
 
--- Review, members, organizations and platform roles: the functions ask for the permission of whoever acts. A person who
--- calls is who they say, so they need no scope of review.
+-- Review, members, organizations and platform roles: the functions check the permission of the acting person. A
+-- person who is calling needs no review scope, since their token says who they are.
 grant execute on function
   app_public.review_organization_claim,
   app_public.organization_claims_for_review,
@@ -273,7 +273,7 @@ grant execute on function
   app_public.platform_users
 to api_review, api_person;
 
--- What the pages show a way to.
+-- What the pages of the service call.
 grant execute on function app_private.own_permissions, app_private.graph_status_for_operators to api_person;
 
 -- The queue of claims.

@@ -1,21 +1,21 @@
--- How the graph learns that a record has changed.
--- The row in graph_records is the durable fact: dirty while its revision is not the one the graph holds.
--- The job is only a wake-up; the worker reads what is dirty, never what a job says.
+-- How the graph learns that a record has changed. The row in graph_records is the durable fact: a record is dirty
+-- while its revision is not the one that the graph holds. The job is only a wake-up; the worker reads the dirty
+-- records, never the contents of a job.
 
 create function app_private.retry_after(refusals bigint) returns interval
 language sql immutable
 set search_path = pg_catalog, pg_temp
 return least(interval '1 second' * 2 ^ least(refusals - 1, 9), interval '5 minutes');
 comment on function app_private.retry_after is
-  'How long what the store has refused so often in a row waits before it is sent again: a second, doubled each time, at '
-  'most five minutes.';
+  'How long to wait before sending again what the store has refused so many times in a row: one second, doubled each time, '
+  'at most five minutes.';
 
 create function app_private.is_due(retry_at timestamptz) returns boolean
 language sql stable
 set search_path = pg_catalog, pg_temp
--- A time further away than any wait was set by a clock that has been set back since.
+-- A time further ahead than any wait was written before the clock was set back: it counts as due.
 return (retry_at > now() and retry_at <= now() + interval '5 minutes') is not true;
-comment on function app_private.is_due is 'Whether something that is to be tried again at this time is to be tried now.';
+comment on function app_private.is_due is 'Whether something to be retried at this time should be retried now.';
 
 create view app_private.dirty_records with (security_invoker = true) as
 select r.kind, r.record_id, r.revision, r.dirty_since
@@ -28,8 +28,8 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  -- A wake-up that no job has started on yet is joined: the key-share lock keeps the worker from removing the row
-  -- before this transaction has committed, so the job cannot miss what the transaction wrote.
+  -- Joins a wake-up that no job has started on yet: the key-share lock keeps the worker from removing the row before
+  -- this transaction has committed, so the job cannot miss what the transaction wrote.
   perform from app_private.graph_wakeups limit 1 for key share skip locked;
   if not found then
     insert into app_private.graph_wakeups default values;
@@ -48,7 +48,7 @@ declare
   marked bigint;
 begin
   insert into app_private.graph_records as r (kind, record_id)
-  -- In one order, or two who mark the same records would each wait for what the other holds.
+  -- In a fixed order, so that transactions that mark the same records cannot deadlock.
   select mark_records.kind, id from unnest(ids) as id order by id
   on conflict on constraint graph_records_pkey do update
     set revision = r.revision + 1, dirty_since = coalesce(r.dirty_since, now()), state = 'pending';
@@ -89,7 +89,8 @@ begin
 end
 $$;
 comment on function app_private.mark_truncated is
-  'Statement trigger: TRUNCATE does not say which records go, so all that were ever marked are marked; takes their kind.';
+  'Statement trigger (kind): TRUNCATE does not say which records are gone, so all records of the kind that were ever marked '
+  'are marked.';
 
 do $make$
 declare

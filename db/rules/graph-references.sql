@@ -1,14 +1,15 @@
--- The lists: when their graphs are written again, how a new edition is imported, and what it means for records already
--- in the graph.
+-- The reference lists in the graph (accelerators, people groups, countries, organizations, ontology, shapes): when their named
+-- graphs are written again, how a new edition is imported, and which records must be checked again because of it.
 
 create view app_private.dirty_references with (security_invoker = true) as
 select r.name, r.revision from app_private.graph_references as r where r.revision <> r.synced_revision;
-comment on view app_private.dirty_references is 'The lists that have changed since the graph last had them.';
+comment on view app_private.dirty_references is 'The lists that have changed since they were last written to the graph.';
 
 create view app_private.due_references with (security_invoker = true) as
 select r.name, r.revision from app_private.graph_references as r
 where r.revision <> r.synced_revision and app_private.is_due(r.retry_at);
-comment on view app_private.due_references is 'The lists that are to be written now: the others were refused a moment ago.';
+comment on view app_private.due_references is
+  'The lists that should be written now: those that have changed, except those refused a moment ago.';
 
 create function app_private.note_list_refused(
   name text, revision bigint, trouble app_public.graph_state, reason text
@@ -19,7 +20,7 @@ begin atomic
   update app_private.graph_references as r
   set refusals = r.refusals + 1, retry_at = now() + app_private.retry_after(r.refusals + 1),
     trouble = note_list_refused.trouble, reason = note_list_refused.reason
-  -- What has changed since is tried at once.
+  -- A list that has changed since is tried again at once.
   where r.name = note_list_refused.name and r.revision = note_list_refused.revision;
 end;
 comment on function app_private.note_list_refused is
@@ -32,7 +33,7 @@ begin atomic
   update app_private.graph_references as r
   set synced_revision = note_list_written.revision, synced_at = now(), refusals = 0, retry_at = null, trouble = null,
     reason = null
-  -- Whoever holds it is about to give it another revision, and neither side waits for the other.
+  -- A transaction that has locked the row is about to give it another revision; neither waits for the other.
   where r.name = (
     select free.name from app_private.graph_references as free where free.name = note_list_written.name
     for no key update skip locked
@@ -45,7 +46,7 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  -- A list with other content may be taken, so it is tried at once.
+  -- The store may accept the changed list, so it is tried at once.
   update app_private.graph_references as r set revision = r.revision + 1, retry_at = null
   where r.name = coalesce(mark_references.name, r.name);
   perform app_private.wake_projection();
@@ -64,7 +65,7 @@ begin
 end
 $$;
 comment on function app_private.mark_reference is
-  'Statement trigger: a list has changed, so its named graph is to be written again.';
+  'Statement trigger: marks the list, so that its named graph is written again.';
 
 do $$
 declare
@@ -107,8 +108,8 @@ begin
 end
 $$;
 comment on function app_private.mark_organizations is
-  'Statement trigger: marks the organizations when what the graph shows of them has changed. Proposals and domains, which '
-  'change more often, are no reason to write the whole list again.';
+  'Statement trigger: marks the organizations when something has changed that the graph shows. Proposals and domains, which '
+  'change more often and are not in the graph, do not cause the whole list to be written again.';
 create trigger project_truncate after truncate on app_public.organizations
   for each statement execute function app_private.mark_reference();
 create trigger project_insert after insert on app_public.organizations referencing new table as after
@@ -132,7 +133,7 @@ begin
 end
 $$;
 comment on function app_private.publish_document is
-  'Keeps the text of a list that is a file, and marks the list if the text has changed.';
+  'Stores the text of a list that is a file, and marks the list if the text has changed.';
 
 create function app_private.graph_behind_since() returns timestamptz
 language sql stable
@@ -143,8 +144,8 @@ return least(
    where r.retry_at is not null and r.state = 'rejected' and app_private.is_due(r.retry_at)),
   (select min(w.created_at) from app_private.graph_wakeups as w));
 comment on function app_private.graph_behind_since is
-  'Since when something has been waiting for the graph, but for what was refused a moment ago; null when nothing is. For a '
-  'list that is not known: -infinity.';
+  'Since when something has been waiting to be written to the graph, except what was refused a moment ago; null if nothing '
+  'is. -infinity for a list, whose time is not known.';
 
 create function app_private.has_unknown_people_group(codes text[]) returns boolean
 language sql stable
@@ -198,8 +199,8 @@ begin
 end
 $$;
 comment on function app_private.recheck_later is
-  'Leaves a job that does recheck_records once more after this transaction has been committed: for records that are written '
-  'and checked against the old lists until then.';
+  'Adds a job that runs recheck_records once more after this transaction has committed: for records that are written and '
+  'checked against the old lists until then.';
 
 create function app_private.import_accelerators(list jsonb, left_out text[] default '{}') returns jsonb
 language plpgsql
@@ -212,7 +213,7 @@ declare
   deprecated bigint;
   result jsonb;
 begin
-  -- One edition after the other: what this one moves is what the one before has left.
+  -- One import at a time, so that the moved codes are found by comparison with the previous edition.
   lock table app_public.accelerators in share row exclusive mode;
   select coalesce(array_agg(a.code), '{}') into moved
   from app_public.accelerators as a
@@ -249,8 +250,9 @@ begin
 end
 $$;
 comment on function app_private.import_accelerators is
-  'Imports a complete edition of the accelerator scheme, [{code, conceptUri, kind, prefLabel, definition, broaderCode}]. '
-  'A code missing from it is deprecated, not deleted; one that is left out, named by its code or URI, stays as it is. Returns {added, changed, deprecated, rechecked}.';
+  'Imports a complete edition of the accelerator scheme, [{code, conceptUri, kind, prefLabel, definition, broaderCode}]. A '
+  'code missing from it is deprecated, not deleted; one in left_out, by its code or URI, stays as it is. Returns {added, '
+  'changed, deprecated, rechecked}.';
 
 create function app_private.import_people_groups(list jsonb) returns jsonb
 language plpgsql

@@ -1,6 +1,7 @@
--- How the graph store is doing, what everything in it begins with, and what is known to be wrong with what it holds.
+-- The state of the graph store as health checks and operators see it, the URIs that everything in it begins with, and
+-- the bookkeeping of rebuilds and of the background verification.
 
--- What every IRI of the graph begins with, for all processes of the service alike. `npm run migrate` writes it here.
+-- The beginnings of all IRIs in the graph, the same for all processes of the service. `npm run migrate` writes them here.
 insert into app_private.settings as s (name, value, description)
 values
   ('graph_data_url', '"https://data.example.org"',
@@ -19,31 +20,34 @@ begin atomic
   set state = note_graph_state.state, reason = note_graph_state.reason,
     since = case when s.state = note_graph_state.state then s.since else now() end,
     looked_at = now(), looked_by = coalesce(seen_by, s.looked_by)
-  -- A worker cut off from the store knows less than one that has just seen it. It is believed when the other is silent.
+  -- A worker that cannot reach the store knows less than one that has just seen it, so it is believed only if the
+  -- other is silent.
   where seen_by is null or s.looked_by is null or s.looked_by = seen_by
     or (s.looked_at > now() - interval '15 seconds' and s.looked_at <= now()) is not true;
 end;
 comment on function app_private.note_graph_state is
-  'Says how the graph store is doing, and in one sentence why; docs/operations.md tells what each state means. What a single '
-  'worker could not see, named as seen_by, does not count while another one can.';
+  'Records the state of the graph store and the reason in one sentence; docs/operations.md explains each state. What only '
+  'the worker seen_by could not see is ignored while another worker can.';
 
 create function app_private.note_graph_work(state app_public.graph_state, reason text) returns void
 language sql
 set search_path = pg_catalog, pg_temp
 begin atomic
-  -- Whoever tries again does not know yet whether the store takes anything: until it does, what is wrong is since when it was.
+  -- A worker that tries again does not know yet whether the store accepts anything; until it does, the failure and
+  -- its time stay.
   select app_private.note_graph_state(note_graph_work.state, note_graph_work.reason)
   from app_private.graph_store as s where s.state not in ('unavailable', 'unconfirmed');
 end;
 comment on function app_private.note_graph_work is
-  'Says what is being done about the graph, and why. That somebody tries does not end a failure of the store: only what '
-  'it took does (note_graph_turns), or that nothing is left to do (note_graph_current).';
+  'Records what is being done about the graph, and why. Trying does not end a failure of the store: only an accepted update '
+  'does (note_graph_turns), or that nothing is left to do (note_graph_current).';
 
 create function app_private.note_graph_back(loss text default null) returns void
 language sql
 set search_path = pg_catalog, pg_temp
 return app_private.note_graph_state('behind', coalesce(loss, 'Changes that had to wait are being written.'));
-comment on function app_private.note_graph_back is 'Says that a store that failed is one to write to again, and what it has lost, if that is known.';
+comment on function app_private.note_graph_back is
+  'Records that a store that failed can be written to again, and what it has lost, if that is known.';
 
 create function app_private.note_graph_turns(names text[], turns bigint[], last bigint default null, loss text default null)
 returns void
@@ -55,16 +59,16 @@ begin atomic
   insert into app_private.graph_marks as m (name, turn)
   select n.name, n.turn from unnest(names, turns) as n (name, turn)
   on conflict (name) do update set turn = greatest(m.turn, excluded.turn);
-  -- What changes no named graph does not count: a full disk may have room for that.
+  -- An update that changes no named graph does not count: even a full disk may have room for it.
   select app_private.note_graph_back(loss) from app_private.graph_store as s
   where s.state in ('unavailable', 'unconfirmed') and cardinality(names) > 0
-    -- Then it is said of that list, while the store takes everything else.
+    -- Nor if the failure is that of a list, which is reported with the list: the store accepts everything else.
     and not exists (select from app_private.graph_references as r where r.trouble = s.state);
 end;
 comment on function app_private.note_graph_turns is
-  'Notes that named graphs were seen to be changed by these updates: from now on they must not say less, and the store is '
-  'no longer one that takes nothing, but behind: for what was lost, if that is named. The last update of all is named where it '
-  'changed none of them.';
+  'Records the numbers (turns) of the updates that were seen to have changed these named graphs: from now on a graph must '
+  'not show a smaller number. A store that had failed is now behind, with what it has lost as the reason, if that is given. '
+  'last is the number of the last update, given if it changed none of them.';
 
 create function app_private.note_graph_heard(silence text) returns void
 language sql
@@ -73,8 +77,8 @@ begin atomic
   select app_private.note_graph_back() from app_private.graph_store as s where s.state = 'unavailable' and s.reason = silence;
 end;
 comment on function app_private.note_graph_heard is
-  'Notes that the store answers again, where that it did not, in these words, was all that was said of it: what it refused is '
-  'another matter, and ends with what it takes.';
+  'Records that the store answers again, if silence, the reason given for its not answering, is all that was wrong. A '
+  'refusal is another matter: it ends when the store accepts something.';
 
 create function app_private.note_graph_seen(seen_by uuid) returns void
 language sql
@@ -82,41 +86,45 @@ set search_path = pg_catalog, pg_temp
 begin atomic
   update app_private.graph_store set looked_at = now(), looked_by = seen_by;
 end;
-comment on function app_private.note_graph_seen is 'Notes that a worker has looked at the store, or is writing to it.';
+comment on function app_private.note_graph_seen is 'Records that a worker has looked at the store, or is writing to it.';
 
 create function app_private.note_graph_held() returns boolean
 language sql
 set search_path = pg_catalog, pg_temp
 begin atomic
-  -- By the clock: the statement that waits for the right began before it had it.
+  -- clock_timestamp(), because the statement that waits for the lock began before it had it.
   update app_private.graph_store set held_at = clock_timestamp();
   select true;
 end;
-comment on function app_private.note_graph_held is 'Said every ten seconds by whoever has the right to write the graph; true.';
+comment on function app_private.note_graph_held is
+  'Called every ten seconds by the process that has the right to write the graph, to show that it is not frozen; returns '
+  'true.';
 
 create function app_private.end_silent_graph_holder(lock integer) returns boolean
 language sql volatile
 set search_path = pg_catalog, pg_temp
 begin atomic
-  -- Frozen, it keeps its connection, and with it the right. When it goes on it finds both gone. An update that it may have
-  -- under way has no effect on a graph that another has written since; a whole graph has, until it is noticed (graph/turns.ts).
+  -- A frozen process keeps its connection, and with it the right to write; when it continues, it finds both gone. An
+  -- update that it still has under way has no effect on a graph that another process has written since; a whole graph
+  -- that it sends does have one, until that is noticed (graph/turns.ts).
   select coalesce(bool_or(pg_terminate_backend(l.pid)), false)
   from pg_locks as l
-  -- Who has only just got it, or is at something in the database, is not silent.
+  -- A process that has only just got the lock, or is running a statement, is not silent.
   join pg_stat_activity as a on a.pid = l.pid and a.state <> 'active'
   cross join app_private.graph_store as s
   where l.locktype = 'advisory' and l.granted and l.objsubid = 1 and l.classid = 0 and l.objid = lock::oid
     and l.database = (select d.oid from pg_database as d where d.datname = current_database())
-    -- A time ahead of now was said by a clock that has been set back.
+    -- A time in the future was written before the clock was set back.
     and s.held_at not between now() - interval '1 minute' and now() + interval '1 minute';
 end;
 comment on function app_private.end_silent_graph_holder is
-  'Ends the connection of whoever has the right to write the graph, by the key of the lock, when they have not said for a minute '
-  'that they are still at it; returns whether there was one.';
+  'Ends the connection of the process that has the right to write the graph, the advisory lock of this key, if it has not '
+  'called note_graph_held for a minute; returns whether there was one.';
 
 create view app_private.graph_condition with (security_invoker = true) as
 select
-  -- As text: a plan of the migration that adds the value cannot use it yet.
+  -- As text: `migrate -- --plan` creates this view in the transaction that adds an enum value, where the value cannot
+  -- be used yet.
   case
     when not is_watched then 'unwatched'
     when s.state = 'current' and waiting.since is not null then 'behind'
@@ -129,18 +137,18 @@ select
     else s.since
   end as since
 from app_private.graph_store as s
--- A time ahead of now was noted by a clock that has been set back.
+-- A time in the future was written before the clock was set back.
 cross join lateral (
   select coalesce(s.looked_at between now() - interval '30 seconds' and now() + interval '30 seconds', false) as is_watched
 ) as watched
--- Whoever has the right to write may be frozen, and whoever looks at the store sees nothing of that.
+-- The process that writes may be frozen, which the worker that looks at the store does not notice.
 cross join lateral (
   select min(d.dirty_since) as since from app_private.dirty_records as d
   where d.dirty_since < now() - interval '30 seconds'
 ) as waiting;
 comment on view app_private.graph_condition is
-  'How the graph store is doing, as long as a worker has looked at it, and no change has waited '
-  'for it, for half a minute.';
+  'The state of the graph store: as recorded, but unwatched if no worker has looked at it for half a minute, and behind, not '
+  'current, if a change has been waiting for half a minute.';
 
 create function app_private.note_graph_current() returns void
 language sql
@@ -157,10 +165,10 @@ begin atomic
   where not exists (select from app_private.graph_rebuilds as r where r.requested_at is not null);
 end;
 comment on function app_private.note_graph_current is
-  'Says that the graph holds everything, but for a list that it could not be given, and unless a named graph is waiting to '
-  'be replaced.';
+  'Records that the graph is current, or, if a list could not be written to it, what is wrong with that list; does nothing '
+  'while a named graph is waiting to be replaced.';
 
--- A kind of record that a later migration adds has a named graph as well.
+-- One row for each kind of record, also those that later migrations add: each has a named graph.
 insert into app_private.graph_rebuilds (kind)
 select t.kind from app_private.record_tables as t
 on conflict (kind) do nothing;
@@ -173,7 +181,7 @@ begin atomic
   select app_private.mark_references();
 end;
 comment on function app_private.request_rebuild is
-  'Asks for every named graph of the service to be replaced as a whole; the worker does what nobody else does.';
+  'Requests that every named graph of the service be replaced as a whole; the worker does so unless another process does.';
 
 create function app_private.graph_is_comparable() returns boolean
 language sql stable
@@ -186,8 +194,8 @@ begin atomic
   from app_private.graph_store as s;
 end;
 comment on function app_private.graph_is_comparable is
-  'Whether a comparison of graph and tables would find out anything: nothing is waiting for the graph, but for lists that '
-  'it could not be given.';
+  'Whether it is useful to compare the graph with the tables: nothing is waiting for the graph, except lists that could not '
+  'be written to it.';
 
 create function app_private.request_verification() returns void
 language sql
@@ -197,7 +205,7 @@ begin atomic
   set part = 0, after = null, differences = 0, repaired = 0, urgent = true;
 end;
 comment on function app_private.request_verification is
-  'Begins the background verification anew, at once and as fast as its share of the store''s time allows.';
+  'Restarts the background verification, at once and as fast as its share of the store''s time allows.';
 
 create function app_private.note_verification(
   part bigint, after uuid, next_part bigint, next_after uuid, found bigint, repaired bigint
@@ -215,11 +223,11 @@ begin atomic
     verified_at = case when next_part is null then now() else v.verified_at end,
     drift = case when next_part is null
       then v.differences + found - v.repaired - note_verification.repaired else v.drift end
-  -- A round that was begun anew in the meantime is not taken further.
+  -- A round that was restarted in the meantime is left alone.
   where v.part = note_verification.part and v.after is not distinct from note_verification.after;
 end;
 comment on function app_private.note_verification is
-  'Notes what a step of the background verification found and repaired, and where the next one begins; without a next '
+  'Records what a step of the background verification found and repaired, and where the next one begins; without a next '
   'part, the round is over.';
 
 create policy read on app_private.graph_store for select to api_read using (true);
@@ -297,5 +305,5 @@ begin atomic
     cross join app_private.graph_verification as v;
 end;
 comment on function app_private.graph_status is
-  'What the tables say about the graph, in the names of `graph status`: rest.health with its reason, how far a rebuild is, each '
-  'kind of record by its state, and the latest twenty refusals of the load check.';
+  'The state of the graph according to the tables, in the terms of `graph status`: rest.health with its reason, the progress '
+  'of a rebuild, the number of records of each kind by state, and the latest twenty refusals of the load check.';

@@ -1,10 +1,10 @@
--- Who is calling, who is acting, and who says so. The server says with each request what it has checked itself:
---   app.key_id   an API key. It stands for an application, which is trusted to name the person who acts, within the bounds
---                of the key: certain organizations, certain persons (app_private.key_bounds), certain networks, which are
---                looked at before there is a transaction (app_private.authenticate).
---   app.person   a person's token, as JSON {id, issuer, subject, email}. That person acts, and nobody else.
--- In psql the same can be said by hand, with `set local role api_person; set local app.person = '{"email": "…"}'`.
--- What a key may touch is granted to its scope, what a person may touch to api_person (grants.sql).
+-- Who is calling, who is acting, and on whose word. With each request the server sets what it has verified itself:
+--   app.key_id   the id of an API key. The key stands for an application, which is trusted to name the person who acts,
+--                within the bounds of the key: certain organizations and persons (app_private.key_bounds), and certain
+--                networks, which are checked before the transaction begins (app_private.authenticate).
+--   app.person   the person of a token or session, as JSON {id, issuer, subject, email}. Only that person can act.
+-- In psql, set them by hand: `set local role api_person; set local app.person = '{"email": "…"}'`.
+-- Privileges are granted to the scope of a key, and to api_person for persons (grants.sql).
 
 create function app_private.key_state(key app_private.api_keys) returns text
 language sql stable
@@ -13,15 +13,16 @@ return case
   when key.expires_at <= now() then 'expired'
   else 'live'
 end;
-comment on function app_private.key_state is 'Whether a key is live, expired or revoked; only a live one is let in.';
+comment on function app_private.key_state is 'Whether a key is live, expired or revoked; only a live key is accepted.';
 
 create function app_private.plain_address(address inet) returns inet
 language sql immutable
 return case when address <<= '::ffff:0:0/96' then inet '0.0.0.0' + (address - inet '::ffff:0:0') else address end;
-comment on function app_private.plain_address is 'An address; one of IPv4 as such, also where a socket has it within IPv6.';
+comment on function app_private.plain_address is
+  'An IP address; an IPv4 address that a socket reports as IPv4-mapped IPv6 is returned as plain IPv4.';
 
--- The address that nobody calls from (::) stands for one that the server does not know. A server that says nothing is one from
--- before there were networks, and would let in whomever it is told of.
+-- The address :: stands for one that the server does not know. A server that passes no address is of a version from
+-- before keys had networks, and would ignore is_for_address, so it gets only keys without networks.
 create function app_private.authenticate(hash bytea, address inet default null)
 returns table (
   key_id uuid, scope name, rate_per_minute integer, expires_at timestamptz, is_for_networks boolean, is_for_address boolean
@@ -72,7 +73,7 @@ begin
 end
 $$;
 comment on function app_private.validate_api_key is
-  'Row trigger: refuses a malformed label, and bounds that could not hold, with 400.';
+  'Row trigger: refuses with 400 a malformed label, and bounds that nothing could meet, such as an unknown organization.';
 create trigger validate_insert before insert on app_private.api_keys
   for each row execute function app_private.validate_api_key();
 create trigger validate_update before update on app_private.api_keys
@@ -98,7 +99,7 @@ create function app_private.note_key_uses(key_ids uuid[]) returns void
 language sql security definer
 set search_path = pg_catalog, pg_temp
 begin atomic
-  -- In order, so that two servers do not wait for each other's keys; and not for one that is gone.
+  -- In order, so that two servers cannot deadlock. Deleted keys are left out.
   insert into app_private.key_uses as u (key_id, last_used_at)
   select k.key_id, now() from app_private.api_keys as k where k.key_id = any (key_ids) order by k.key_id
   on conflict (key_id) do update set last_used_at = excluded.last_used_at
@@ -109,8 +110,8 @@ comment on function app_private.note_key_uses is
 
 create function app_private.current_person() returns text
 language sql stable
--- A person without an address is nobody, and not a caller who may name anybody. Nor is one whose address is not ASCII: İ and
--- the sign for kelvin are i and k in lower case, and so would be somebody else.
+-- A person without an e-mail address is '', nobody, and not null, which would be a caller who may name anybody. So is a person
+-- whose address is not ASCII: İ and the Kelvin sign are i and k in lower case, so the address would match somebody else's.
 return case
   when current_setting('app.person', true) <> '' then
     coalesce(substring(current_setting('app.person')::jsonb ->> 'email' from '^[!-~]+$'), '')
@@ -123,13 +124,14 @@ create function app_private.address_is_proven() returns boolean
 language sql stable
 return app_private.current_person() is not null;
 comment on function app_private.address_is_proven is
-  'Whether the address of whoever acts is proven to be theirs: a person''s own token or session is calling. An application only states it.';
+  'Whether the acting person''s address is proven to be theirs, by their own token or session; an application only states it.';
 
 create function app_private.acting_email(email text) returns text
 language sql stable
 return coalesce(email, app_private.current_person());
 comment on function app_private.acting_email is
-  'Who acts: whom the request names, or else the person who is calling. Whether it may name them is for name_actor to say.';
+  'The acting person''s address: the one named by the request, or else that of the calling person. name_actor checks whether '
+  'the caller may act as them.';
 
 create function app_private.key_bounds(out organizations text[], out persons text[])
 language plpgsql stable
@@ -139,7 +141,7 @@ begin
   if app_private.current_key() is not null then
     select k.organizations, k.persons into organizations, persons
     from app_private.api_keys as k where k.key_id = app_private.current_key() and app_private.key_state(k) = 'live';
-    -- Revoked since the server asked: a request may have waited for its connection.
+    -- Revoked after the server looked the key up: a request may have waited for a connection.
     if not found then
       perform app_private.refuse('invalid_api_key');
     end if;
@@ -147,13 +149,13 @@ begin
 end
 $$;
 comment on function app_private.key_bounds is
-  'For which organizations, and as which persons, the calling key may act: null for any, which is so without a key. '
-  'A key that is live no more acts for nobody. Errors: 401 invalid_api_key.';
+  'The organizations for which, and the persons as whom, the calling key may act; null for any, as without a key. Refuses a '
+  'key that is no longer live. Errors: 401 invalid_api_key.';
 
 create function app_private.is_within(bounds text[], item text) returns boolean
 language sql immutable
 return bounds is null or coalesce(item = any (bounds), false);
-comment on function app_private.is_within is 'Whether bounds have something in them; null bounds have everything.';
+comment on function app_private.is_within is 'Whether bounds include an item; null bounds include everything.';
 
 create function app_private.require_organization(org_uri text, message text default null) returns void
 language plpgsql stable
@@ -166,10 +168,10 @@ begin
 end
 $$;
 comment on function app_private.require_organization is
-  'Refuses with 403 key_not_for_organization when the calling key is for other organizations; without an organization, what '
-  'concerns all of them.';
+  'Refuses with 403 key_not_for_organization when the calling key is bound to other organizations; with org_uri null, which '
+  'stands for all organizations, when it is bound to any.';
 
--- With rights of its own, to read the bounds of the key.
+-- Security definer, to read the bounds of the key.
 create function app_private.require_own_identity(email text) returns void
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
@@ -199,16 +201,17 @@ begin
 end
 $$;
 comment on function app_private.name_actor is
-  'Names the acting user for the rest of the transaction. Every function whose argument is the acting user calls it. '
-  'Refuses with 400 what is not an e-mail address, and with 403 not_your_identity or key_not_for_person whom the caller may '
-  'not act as.';
+  'Sets the acting user for the rest of the transaction. Every function that takes the acting user as an argument calls it. '
+  'Refuses with 400 a text that is not an e-mail address, and with 403 not_your_identity or key_not_for_person a user as '
+  'whom the caller may not act.';
 
 create function app_private.act_as_the_service() returns void
 language sql
 begin atomic
   select set_config('app.actor_email', '(the service)', true);
 end;
-comment on function app_private.act_as_the_service is 'What follows in the transaction is done by the service, and by nobody.';
+comment on function app_private.act_as_the_service is
+  'For the rest of the transaction the service itself acts, and no person.';
 
 create function app_private.current_actor() returns text
 language sql stable
@@ -221,10 +224,10 @@ create function app_private.job_payload() returns json
 language sql stable
 return json_strip_nulls(json_build_object('traceparent', nullif(current_setting('app.trace_parent', true), '')));
 comment on function app_private.job_payload is
-  'What a job is told of the request that asks for it: its trace, if one is made.';
+  'The payload of a job: the trace of the request that adds it, if it is traced.';
 
--- The one statement of every REST request: becomes the role of the key's scope and does the work, in one
--- round trip. (A security-definer function could not change the role, so this one is not.)
+-- The one statement of every REST request: switches to the role of the key's scope and does the work, in one round
+-- trip. (A security-definer function could not change the role, so this one is not.)
 create function app_private.run_as(
   scope name, statement text, body jsonb default '{}',
   key_id uuid default null, idempotency_key text default null, request_id text default null,
@@ -236,13 +239,14 @@ declare
   caller constant uuid := coalesce(key_id, (person ->> 'id')::uuid);
   answer text;
 begin
-  -- What the rules above ask for, and what the histories remember of this transaction (db/migrations/0044_trail.sql).
+  -- Read by the rules above, and recorded in the histories of what this transaction changes (db/migrations/0044_trail.sql).
   perform set_config('app.key_id', coalesce(key_id::text, ''), true),
     set_config('app.person', coalesce(person::text, ''), true),
     set_config('app.request_id', coalesce(request_id, ''), true),
     set_config('app.trace_parent', coalesce(trace_parent, ''), true);
   if idempotency_key is not null then
-    -- Servers of a version that did not pass the request on still ask during an upgrade: their fingerprints are of another length.
+    -- During an upgrade, servers of an earlier version still call this without the request; their fingerprints have
+    -- another length.
     answer := app_private.recall_answer(caller, idempotency_key,
       coalesce(app_private.request_fingerprint(request, person), sha256(convert_to(statement || body, 'utf8'))));
     if answer is not null then
@@ -252,7 +256,7 @@ begin
   end if;
   perform set_config('role', scope, true);
   if idempotency_key is null then
-    -- Not "return query", which takes nothing but text for text.
+    -- Not "return query", which would not convert the type of the result to text.
     for answer in execute statement using body loop
       return next answer;
     end loop;
@@ -265,21 +269,20 @@ begin
 end
 $$;
 comment on function app_private.run_as is
-  'Runs a statement of the server (its $1 is the request''s body) under an API role and returns its text answer, in '
-  'pieces if the statement returns several rows. '
-  'With an idempotency key, the same request (its method, path and body, as they were sent) gets the first answer again, and any '
-  'other gets 409.';
+  'Runs a statement of the server (its $1 is the request''s body) under an API role and returns its text answer, in pieces '
+  'if the statement returns several rows. With an idempotency key, the same request (its method, path and body, as they were '
+  'sent) gets the first answer again, and a different request gets 409.';
 
 create function app_private.request_fingerprint(request jsonb, person jsonb default null) returns bytea
 language sql immutable
--- What a caller sends is the same for every version of the service, what a server makes of it (its SQL, and what it puts in
--- place of what was left out) is not. What is null is as if it were left out. A person who has got another address from their
--- provider is somebody else here.
--- Of another length than without a person: earlier versions did not say whose request it was (recall_answer).
+-- Of the request as the caller sent it, which is the same for every version of the service; the SQL that a server makes of it,
+-- with defaults filled in, is not. Null counts as left out. A person whose provider has given them another address counts as
+-- another person. The length differs from that without a person, which earlier versions did not include (recall_answer).
 return case when person is null then '\x01'::bytea else '\x0201'::bytea end || sha256(convert_to(
   jsonb_strip_nulls(request || jsonb_build_object('person', lower(person ->> 'email')))::text, 'utf8'));
 comment on function app_private.request_fingerprint is
-  'By what a request is known again when it is repeated: its method, path and body, as they were sent, and the address of the person who sends it.';
+  'The fingerprint by which a repeated request is recognized: of its method, path and body, as they were sent, and the '
+  'address of the person who sends it.';
 
 create function app_private.recall_answer(caller uuid, idempotency_key text, fingerprint bytea) returns text
 language plpgsql security definer
@@ -298,11 +301,11 @@ begin
     end if;
     select * into earlier from app_private.idempotent_answers as a
     where a.key_id = recall_answer.caller and a.idempotency_key = recall_answer.idempotency_key;
-    -- What was in the way may be forgotten by now.
+    -- The conflicting row may have been deleted by now; then try again.
     exit when found;
   end loop;
-  -- Those of two kinds cannot be compared. To take them for different requests would have a client that repeats one during an
-  -- upgrade send it with a new key, and write twice.
+  -- Fingerprints of different lengths cannot be compared. If they counted as different requests, a client that
+  -- repeats a request during an upgrade would send it again with a new key, and write twice.
   if length(earlier.fingerprint) = length(recall_answer.fingerprint)
     and earlier.fingerprint <> recall_answer.fingerprint then
     perform app_private.refuse('idempotency_key_reused');
@@ -311,8 +314,8 @@ begin
 end
 $$;
 comment on function app_private.recall_answer is
-  'The answer already given for this idempotency key, or null after taking the key for the current request: run_as asks for its '
-  'one statement, and GraphQL for the transaction of its one mutation.';
+  'The answer already given for this idempotency key, or null after reserving the key for the current request. Called by '
+  'run_as for its one statement, and by GraphQL in the transaction of its one mutation.';
 
 create function app_private.keep_answer(caller uuid, idempotency_key text, answer text) returns void
 language sql security definer
@@ -321,7 +324,7 @@ begin atomic
   update app_private.idempotent_answers as a set answer = keep_answer.answer
   where a.key_id = keep_answer.caller and a.idempotency_key = keep_answer.idempotency_key;
 end;
-comment on function app_private.keep_answer is 'Keeps the answer for a repetition of the request.';
+comment on function app_private.keep_answer is 'Stores the answer, for when the request is repeated.';
 
 create function app_private.forget_old_answers() returns bigint
 language sql

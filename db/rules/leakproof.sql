@@ -1,6 +1,7 @@
--- Under row-level security PostgreSQL evaluates a policy before any operator that might leak what it is given, by its
--- errors for instance, and uses neither index nor statistics for such an operator, even where the policy is `true`.
--- Comparing enums cannot fail, but is not marked so, and every list that is filtered by status does it.
+-- Marks the comparison of enums as leakproof, so that lists filtered by status can use indexes. Under row-level
+-- security PostgreSQL evaluates a policy before any operator that might leak its arguments, in an error message for
+-- instance, and uses neither index nor statistics for such an operator, even where the policy is `true`. Comparing
+-- enums cannot fail, but PostgreSQL does not mark it as leakproof.
 
 do $$
 begin

@@ -1,4 +1,5 @@
--- Links that no foreign key makes: the records of an accelerator, a country or a people group, and what an organization does.
+-- Relations that no foreign key expresses: the records of an accelerator, a country or a people group, and what an
+-- organization has done.
 
 create function app_private.is_rare(kind app_public.record_kind, accelerator text, country text) returns boolean
 language sql stable
@@ -24,7 +25,7 @@ begin
     cross join (values
       ('accelerators', 'code', 'with the accelerator', 'app_private.is_rare(%L, accelerators.code, null)'),
       ('countries', 'alpha2', 'that concern the country', 'app_private.is_rare(%L, null, countries.alpha2)'),
-      -- There are thousands, of which no totals are kept.
+      -- There are thousands of people groups, and no totals are kept of them.
       ('people_groups', 'rop3', 'that concern the people group', 'true')
     ) as links (list, key, holds, is_rare)
     join pg_attribute as code on code.attrelid = r.oid
@@ -33,8 +34,8 @@ begin
   loop
     execute format(
       $text$
-        -- Without a search_path of its own, so that it can become part of the statement, which takes a page of it. As text:
-        -- otherwise all columns would count as used, and no migration could change one.
+        -- Without a search_path of its own, so that PostgreSQL can inline it into the statement that takes a page of it. The
+        -- body is a text: otherwise the function would depend on all columns, and no migration could change one.
         create function app_public.%1$s_%2$s(%1$s app_public.%1$s) returns setof app_public.%2$s
         language sql stable
         as $body$
@@ -44,9 +45,9 @@ begin
       $text$,
       linked.list, linked.recorded,
       case when linked.is_list
-        -- As part of a statement PostgreSQL takes each code for an average one, and would go through all records, newest first,
-        -- for one that few have. So there are two ways, of which is_rare opens one: along the newest, or by the code, which
-        -- `offset 0` keeps from becoming the other.
+        -- In an inlined function PostgreSQL assumes an average code, and would go through all records, newest first, for a
+        -- code that few records have. So there are two branches, of which is_rare selects one: through the newest records, or
+        -- by the index of the code, which `offset 0` keeps the planner from turning into the first.
         then format(
           $body$
           select %1$s
@@ -62,7 +63,7 @@ begin
         else format('select r.* from app_public.%I as r where r.%I = %I.%I;',
           linked.recorded, linked.column, linked.list, linked.key)
       end,
-      -- In GraphQL a list like those that foreign keys make.
+      -- In GraphQL it is a list like those of foreign keys.
       format(E'@behavior +filterProc +order\nThe %s %s.', linked.recorded, linked.holds));
   end loop;
 end
@@ -90,7 +91,7 @@ begin
         where r.org_uri = $1)
       order by h.changed_at desc, h.status_history_id desc
     $query$,
-    -- Which key and token it was is for reviewers (grants.sql): for everybody else these columns are empty.
+    -- Only reviewers see the key and the token (grants.sql); for everybody else these columns are null.
     (select string_agg(
         case when has_column_privilege(a.attrelid, a.attnum, 'select') then format('h.%I', a.attname)
           else format('null::%s', a.atttypid::regtype) end,

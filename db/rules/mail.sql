@@ -1,4 +1,4 @@
--- Mail: who is told what, and when. The texts are composed by the worker (worker/mail-texts.ts).
+-- Who is sent which mail, and when. The worker composes the texts (worker/mail-texts.ts).
 
 create function app_private.claim_mail_data(claim app_public.organization_claims) returns jsonb
 language sql stable
@@ -43,12 +43,14 @@ begin atomic
     where claim.routed_to = 'platform');
 end;
 comment on function app_private.told_of_claim is
-  'Who is told that a claim waits: whoever manages the members of its organization, or the platform''s reviewers, but not the claimant.';
+  'The people who are told that a claim is waiting: those who manage the members of its organization, or the platform''s '
+  'reviewers, but not the claimant.';
 
 create function app_private.asks_for_decision(kind text) returns boolean
 language sql immutable
 return kind in ('claim_request', 'claim_queue');
-comment on function app_private.asks_for_decision is 'Whether mails of a kind ask somebody to decide about the claim of another.';
+comment on function app_private.asks_for_decision is
+  'Whether mails of a kind ask their recipient to decide on somebody else''s claim.';
 
 create function app_private.claim_mails_left(address text) returns integer
 language sql stable
@@ -60,7 +62,8 @@ begin atomic
   from app_private.settings as s where s.name = 'claim_mails_per_person_per_day';
 end;
 comment on function app_private.claim_mails_left is
-  'How many more mails about claims of others somebody is sent within a day, so that no number of claims fills a mailbox.';
+  'How many more mails that ask for a decision may be sent to an address within a day, so that no number of claims fills a '
+  'mailbox.';
 
 create function app_private.mail_claim_step() returns trigger
 language plpgsql security definer
@@ -68,14 +71,14 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   if new.status = 'withdrawn' then
-    -- Who takes a claim back knows of it. Said here and not to the trigger, which `migrate -- --plan` could not make then:
-    -- a new status cannot be named in the transaction that adds it.
+    -- No mail: the claimant knows. Checked here and not in the trigger's condition, which `migrate -- --plan` could
+    -- not create: a new status cannot be used in the transaction that adds it.
     return null;
   elsif new.status = 'pending_review' and not new.email_verified then
     perform app_private.ask_for_proof(new);
   end if;
   if new.status not in ('approved', 'rejected') then
-    -- Two claims at the same time would each count without the mails of the other.
+    -- Otherwise two concurrent claims would each count without the mails of the other.
     perform pg_advisory_xact_lock(hashtextextended('app_private.claim_mails', 0));
   end if;
   if new.status in ('approved', 'rejected') then
@@ -83,7 +86,7 @@ begin
     select format('claim:%s:%s', new.claim_id, new.status), 'claim_' || new.status, u.email, u.first_name,
       app_private.claim_mail_data(new)
     from app_public.users as u
-    -- Nobody is told of what an erasure does, nor of anything any more.
+    -- A person who is being erased is not mailed about it, nor about anything else.
     where u.user_id = new.user_id and u.erased_at is null
     on conflict (unique_key) do nothing;
   elsif new.routed_to in ('organization', 'platform') then
@@ -101,9 +104,11 @@ begin
 end
 $$;
 comment on function app_private.mail_claim_step is
-  'Row trigger: tells the claimant of a decision, those who manage the organization''s members of a request, and the '
-  'platform''s reviewers of a claim in their queue; has the claimant prove an address that was only stated. The mail is written in the same transaction as the step it reports.';
--- Where a transaction goes on to read for its caller it is put off until that is done: all other claims wait for what this locks.
+  'Row trigger: mails the claimant about a decision, those who manage the organization''s members about a request, and the '
+  'platform''s reviewers about a claim in their queue; asks the claimant to prove an address that was only stated. The mail '
+  'is stored in the same transaction as the step that it reports.';
+-- Deferrable: a transaction that goes on to read for its caller defers it until then, because all other claims wait
+-- for its lock.
 create constraint trigger mail_step after update on app_public.organization_claims
   deferrable
   for each row when (
@@ -120,8 +125,8 @@ begin atomic
     where c.claim_id = (mail.data ->> 'claimId')::uuid and c.status = 'pending_review' and u.email = mail.recipient);
 end;
 comment on function app_private.is_stale is
-  'Whether a mail that waits asks for a decision that has been made since, or that its recipient may make no more: it says who '
-  'the claimant is, and is not sent then.';
+  'Whether a waiting mail asks for a decision that has been made since, or that its recipient may no longer make. It is then '
+  'not sent, because it says who the claimant is.';
 
 create function app_private.forget_mailed_link() returns trigger
 language plpgsql
@@ -135,7 +140,7 @@ begin
 end
 $$;
 comment on function app_private.forget_mailed_link is
-  'Row trigger: once its mail is sent, whoever reads the database finds of a link only the hash.';
+  'Row trigger: removes the link from a mail that has been sent, so that only its hash remains in the database.';
 create trigger forget_link before update on app_private.mails
   for each row when (old.sent_at is null and new.sent_at is not null and new.data ? 'link')
   execute function app_private.forget_mailed_link();

@@ -65,12 +65,12 @@ begin
     select distinct before.org_uri
     from before
     join app_public.organization_permissions as p on p.role = before.role and p.permission = 'members:manage'
-    -- Who is erased goes in any case; begin_erasure asks before.
+    -- An erased person is removed in any case; begin_erasure checks before that.
     join app_public.users as u on u.user_id = before.user_id and u.erased_at is null
     where before.status = 'active'
     order by 1
   loop
-    -- Two managers who step down at once wait for each other here. Locking those who remain makes a
+    -- Two managers who step down at the same time wait for each other here. Locking those who remain makes a
     -- transaction with an old snapshot fail rather than rely on it.
     perform from app_public.organizations as o where o.org_uri = bereft for no key update;
     perform from app_private.organization_managers as m where m.org_uri = bereft limit 1 for share;
@@ -96,7 +96,7 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  -- One that is handed to somebody else is lost and given.
+  -- A membership that is handed over to another person is recorded as lost by one and given to the other.
   if tg_op <> 'INSERT' and new.user_id is distinct from old.user_id then
     insert into app_private.role_history (user_id, org_uri, role, status, changed_by_email)
     values (old.user_id, old.org_uri, old.role::text, 'revoked', app_private.current_actor());
@@ -209,7 +209,7 @@ begin
     || app_private.required_problems('role', role::text)
     || app_private.email_problems('adminEmail', admin_email));
   perform app_private.name_actor(admin_email);
-  -- First the lock: what somebody may do here may be taken from them while they wait for it.
+  -- The lock comes first: the permission may be lost while waiting for it.
   perform app_private.lock_organization(org_uri);
   perform app_private.authorize(org_uri, admin_email, 'members:manage');
   return app_private.change_member(org_uri, user_email, role, null);
@@ -234,7 +234,7 @@ begin
     || app_private.required_problems('status', status::text)
     || app_private.email_problems('adminEmail', admin_email));
   perform app_private.name_actor(admin_email);
-  -- First the lock: what somebody may do here may be taken from them while they wait for it.
+  -- The lock comes first: the permission may be lost while waiting for it.
   perform app_private.lock_organization(org_uri);
   perform app_private.authorize(org_uri, admin_email, 'members:manage');
   return app_private.change_member(org_uri, user_email, null, status);
@@ -256,12 +256,13 @@ begin
     app_private.http_uri_problems('orgUri', org_uri) || app_private.email_problems('adminEmail', admin_email));
   perform app_private.name_actor(admin_email);
   perform app_private.authorize(org_uri, admin_email, 'members:read');
-  -- Who was suspended, or has left, concerns those who manage members.
+  -- Suspended and former members are shown only to those who manage members.
   return query select m.* from app_private.members_of(org_uri) as m
     where m.status = 'active' or m.org_uri in (select app_private.managed_organizations(admin_email));
 end
 $$;
 comment on function app_public.organization_members is
-  E'@actor admin_email\nThe members of an organization, sorted by e-mail address, for those who belong to it: the active ones, and '
-  'those who were suspended or have left for those who may manage them. '
-  'Errors: 400 validation_failed, 403 not_your_identity, key_not_for_person, key_not_for_organization, membership_required, insufficient_role, insufficient_scope.';
+  E'@actor admin_email\nThe members of an organization, sorted by e-mail address, for people who belong to it: the active '
+  'ones, and for those who may manage members also those who were suspended or have left. Errors: 400 validation_failed, 403 '
+  'not_your_identity, key_not_for_person, key_not_for_organization, membership_required, insufficient_role, '
+  'insufficient_scope.';

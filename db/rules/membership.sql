@@ -1,4 +1,4 @@
--- Who may act for an organization.
+-- Who may act for an organization, and in which role: by an active membership, or without any membership by an approved claim.
 
 create view app_private.standings with (security_invoker = true) as
 select m.org_uri, m.user_id,
@@ -15,22 +15,24 @@ from app_public.organization_claims as c
 where c.status = 'approved' and not exists (
   select from app_public.memberships as m where m.org_uri = c.org_uri and m.user_id = c.user_id);
 comment on view app_private.standings is
-  'In which role each person acts for which organization (null: in none), and why. Several approved claims are several '
-  'rows that say the same.';
+  'The role in which each person acts for each organization (null: none), and why. A person with several approved claims has '
+  'several rows with the same role.';
 
 create function app_private.ended_membership(org_uri text, email text) returns text
 language sql stable
 set search_path = pg_catalog, pg_temp
 begin atomic
-  -- Whether there is an approved claim as well makes no difference then.
+  -- An approved claim makes no difference then.
   select format('The acting user''s membership of this organization is %s.', m.status)
   from app_public.users as u join app_public.memberships as m on m.user_id = u.user_id
   where lower(u.email) = lower(ended_membership.email) and m.org_uri = ended_membership.org_uri and m.status <> 'active';
 end;
 comment on function app_private.ended_membership is
-  'What is said to somebody whose membership is suspended or revoked, when they act for the organization; null if theirs is neither.';
+  'The message for a person who acts for an organization while their membership is suspended or revoked; null if it is '
+  'neither.';
 
--- Each write asks this by way of authorize, so rights and search_path are left to that: setting them once more costs time.
+-- Every write calls this through authorize, which sets the rights and the search_path; setting them again here would
+-- cost time.
 create function app_private.authority(
   org_uri text, email text, permission text,
   out acting app_public.organization_role, out refusal text, out message text
@@ -56,8 +58,8 @@ begin
 end
 $$;
 comment on function app_private.authority is
-  'In which role the person with this e-mail address (in any case) acts for an organization, and with which error they are '
-  'refused a permission there; null if they have it.';
+  'The role in which the person with this e-mail address (in any case) acts for an organization, and the error with which '
+  'they are refused a permission there, null if they have it.';
 
 create function app_private.authorize(org_uri text, email text, permission text) returns boolean
 language plpgsql stable security definer
@@ -66,7 +68,7 @@ as $$
 declare
   decision constant record := app_private.authority(org_uri, email, permission);
 begin
-  -- Who asks for a permission asks for whoever acts, so what forgets name_actor is refused here.
+  -- A permission is always asked for the acting person, so this also catches a function that forgot to call name_actor.
   perform app_private.require_own_identity(email);
   perform app_private.require_organization(org_uri);
   if decision.refusal is not null then
@@ -79,7 +81,7 @@ comment on function app_private.authorize is
   'True when the person may do this for the organization; otherwise refuses with 403 not_your_identity, '
   'key_not_for_person, key_not_for_organization, membership_required or insufficient_role.';
 
--- Only the rules read people and memberships.
+-- Users and memberships have no such policy: only the rules read them.
 create policy read on app_public.organization_roles for select to api_read using (true);
 create policy read on app_public.organization_permissions for select to api_read using (true);
 create policy read on app_public.platform_permissions for select to api_read using (true);

@@ -31,7 +31,7 @@ begin
   if problems <> '[]' then
     perform app_private.refuse_problems(problems);
   end if;
-  -- Only now: problems are named by their places in the list that was given, and its length is judged.
+  -- Removed only now: problems refer to items by their index in the list as given, and its length is checked too.
   new.accelerators := app_private.distinct_items(new.accelerators);
   new.concerns_people_group_rop3 := app_private.distinct_items(new.concerns_people_group_rop3);
   new.concerns_country_code := app_private.distinct_items(new.concerns_country_code);

@@ -1,6 +1,7 @@
--- Organization claims: a person says that they belong to an organization.
+-- Organization claims, by which people say that they belong to an organization: who may submit one, which ones are approved
+-- at once, and who reviews the others.
 -- Submitted → (auto-approval check) → Approved | Pending Review → Reviewed → Approved | Rejected, or → Withdrawn, or, when
--- only the proof of the address was lacking and has come (address-proofs.sql), → Approved.
+-- only the proof of the address was missing and has arrived (address-proofs.sql), → Approved.
 
 -- The lifecycle itself.
 
@@ -19,7 +20,7 @@ begin
   if tg_op = 'UPDATE' and old.status in ('approved', 'rejected', 'withdrawn') then
     perform app_private.refuse('already_reviewed');
   elsif step <> all (allowed)
-    -- The auto-approval check once more, when the proof has come that it lacked.
+    -- The auto-approval check, repeated when the proof that was missing has arrived.
     and not (step = 'pending_review → approved' and old.awaits_proof and new.email_verified) then
     raise exception using errcode = 'check_violation', message = format('an organization claim cannot go %s', step);
   end if;
@@ -56,7 +57,7 @@ returns app_public.claim_review_status
 language sql immutable
 return case
   when status in ('submitted', 'pending_review', 'reviewed') then 'pending'::app_public.claim_review_status
-  -- What is decided has the same name for those who review it.
+  -- Decided statuses have the same names for callers.
   else status::text::app_public.claim_review_status
 end;
 comment on function app_private.review_status is
@@ -113,11 +114,12 @@ begin
       'Too many organization claims were submitted with this API key today.');
   end if;
   if not is_new_org then
-    -- From here on, claims to the same organization are decided one after another. Whoever needs both takes it before the person.
+    -- From here on, claims to the same organization are decided one after another. The organization is always locked
+    -- before the person.
     organization := app_private.lock_organization(org_uri);
   end if;
   claimant := app_private.introduce_user(user_email, first_name, last_name);
-  -- Each claim is mailed to administrators.
+  -- Limited, because each claim sends mail to administrators.
   perform app_private.use_up('claims:user:' || claimant.user_id, 'claims_per_person_per_day',
     'This person has submitted too many organization claims today.');
   if is_new_org then
@@ -145,11 +147,12 @@ begin
 end
 $$;
 comment on function app_public.claim_organization is
-  E'@resultFieldName claim\n@actor user_email\nClaims that a person belongs to an organization, which may be a new one. Approved at once, with the role org_admin, '
-  'when their e-mail address is at the organization''s registered domain and the organization has never been claimed (with the '
-  'setting auto_approval_needs_verified_email only when the address is proven, by their own token, session or confirmation); '
-  'otherwise it waits for a review. Errors: 400 validation_failed, 403 not_your_identity, key_not_for_person, key_not_for_organization, insufficient_scope, 404 organization_not_found, 409 already_member, '
-  'claim_pending, 429 rate_limited.';
+  E'@resultFieldName claim\n@actor user_email\nClaims that a person belongs to an organization, which may be a new one. The '
+  'claim is approved at once, with the role org_admin, when their e-mail address is at the organization''s registered domain '
+  'and the organization has never been claimed (with the setting auto_approval_needs_verified_email only when the address is '
+  'proven, by their own token, session or confirmation); otherwise it waits for a review. Errors: 400 validation_failed, 403 '
+  'not_your_identity, key_not_for_person, key_not_for_organization, insufficient_scope, 404 organization_not_found, 409 '
+  'already_member, claim_pending, 429 rate_limited.';
 
 create function app_private.refuse_second_claim(user_id uuid, org_uri text) returns void
 language plpgsql
@@ -206,7 +209,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   has_manager constant boolean := app_private.is_managed(claim.org_uri);
-  -- What was taken back was never claimed.
+  -- Withdrawn claims do not count.
   is_first constant boolean := not exists (
       select from app_public.organization_claims as c
       where c.org_uri = claim.org_uri and c.claim_id <> claim.claim_id and c.status <> 'withdrawn')
@@ -270,6 +273,6 @@ begin
 end
 $$;
 comment on function app_private.reconsider_claim is
-  'The auto-approval check of a waiting claim whose address was proven just now: it is approved if nothing but that proof was '
-  'lacking, nobody has been let in meanwhile who decides such claims, and the domain is still the organization''s, which must '
-  'be locked.';
+  'Repeats the auto-approval check for a waiting claim whose address has just been proven: approves it if only that proof '
+  'was missing, still nobody manages the organization, the claimant has no membership there, and the domain is still the '
+  'organization''s. The organization must be locked.';

@@ -1,4 +1,5 @@
--- What the page of an organization asks about its visitor, beside what all doors ask (server/pages/organization).
+-- What the page of an organization calls besides the functions that REST and GraphQL use (server/pages/organization):
+-- what its visitor may do there, and the claims that they may review.
 
 create function app_private.own_standing_in(org_uri text) returns jsonb
 language sql stable security definer
@@ -17,7 +18,7 @@ begin atomic
       where c.org_uri = own_standing_in.org_uri and c.user_id = person.user_id
         and app_private.review_status(c.status) = 'pending'),
     'firstName', person.first_name, 'lastName', person.last_name,
-    -- What appoint_administrator asks for.
+    -- The conditions of appoint_administrator.
     'appoints', app_private.has_platform_permission(asked.person, 'roles:assign')
       and not app_private.is_managed(own_standing_in.org_uri),
     'reviews', app_private.has_platform_permission(asked.person, 'claims:review')
@@ -30,7 +31,7 @@ begin atomic
   ) as s on true;
 end;
 comment on function app_private.own_standing_in is
-  'What the person who is calling is in an organization and may do there: what its page shows them a way to.';
+  'The role, permissions and waiting claim of the person who is calling in an organization: its page shows links accordingly.';
 
 create function app_private.claims_to_organization(org_uri text, "limit" integer, "offset" integer)
 returns app_public.organization_claim_page
@@ -52,7 +53,7 @@ begin
   page.claims := array(
     select app_private.claim_item(shown)
     from (
-      -- None that the page passes over is looked up.
+      -- Details are looked up only for the claims on the page.
       select c.claim_id from app_public.organization_claims as c
       where c.org_uri = claims_to_organization.org_uri and (sees_all or c.routed_to = 'organization')
       order by app_private.review_status(c.status) <> 'pending', c.created_at desc, c.claim_id desc
@@ -63,5 +64,5 @@ begin
 end
 $$;
 comment on function app_private.claims_to_organization is
-  'Claims to an organization for the person who is calling and may review them: those that wait first, then the newest. '
+  'Claims to an organization, for a person who may review them and is calling: waiting ones first, then newest first. '
   'Errors: 403 permission_required.';

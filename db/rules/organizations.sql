@@ -10,7 +10,7 @@ begin
   new.name := app_private.trimmed(new.name);
   new.type := app_private.trimmed(new.type);
   new.website := app_private.trimmed(new.website);
-  -- What was accepted under earlier rules must not stand in the way of a change of something else.
+  -- A value that was accepted under earlier rules must not prevent a change of something else.
   perform app_private.refuse_problems(
     case when new.org_uri is distinct from old.org_uri then app_private.http_uri_problems('orgUri', new.org_uri) else '[]' end
     || case when new.name is null or new.name is distinct from old.name
@@ -36,7 +36,7 @@ returns app_public.organizations
 language sql
 set search_path = pg_catalog, pg_temp
 begin atomic
-  -- Opaque, because names change and URIs must not.
+  -- An opaque URI, because names change and URIs must not.
   insert into app_public.organizations (org_uri, name, type, website, domain, status)
   select (s.value #>> '{}') || '/org/' || gen_random_uuid(), propose_organization.name, propose_organization.type,
     propose_organization.website,
@@ -62,13 +62,13 @@ begin
 end
 $$;
 comment on function app_private.require_read_committed is
-  'Refuses a transaction that does not see what has been committed while it waited.';
+  'Refuses a transaction that could not see what others committed while it waited: any that is not READ COMMITTED.';
 
 create function app_private.lock_organization(org_uri text) returns app_public.organizations
 language sql volatile
 set search_path = pg_catalog, pg_temp
 begin atomic
-  -- Most of what is decided under this lock is decided by what is not there, which no other lock shows to have changed.
+  -- Most decisions under this lock depend on the absence of rows, and no other lock would reveal that one was added.
   select app_private.require_read_committed();
   select * from app_public.organizations as o where o.org_uri = lock_organization.org_uri for no key update;
 end;
@@ -99,7 +99,7 @@ begin
          then app_private.problem('name', 'is required unless type, website or domain is given') else '[]' end
     || app_private.own_domain_problems('domain', domain));
   perform app_private.name_actor(admin_email);
-  -- As in set_member_role: first the lock.
+  -- The lock comes first, as in set_member_role.
   perform app_private.lock_organization(org_uri);
   perform app_private.authorize(org_uri, admin_email, 'organization:manage');
   update app_public.organizations as o set

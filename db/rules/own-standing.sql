@@ -1,4 +1,4 @@
--- What people see of their own standing, and what they give up of it: their claims, and where they belong.
+-- What people may see and do about their own claims and memberships: list and withdraw claims, and leave an organization.
 
 create function app_private.own_claim(claim app_public.organization_claims) returns app_public.own_organization_claim
 language sql stable
@@ -7,7 +7,7 @@ return (claim.claim_id, claim.org_uri, claim.org_name, claim.is_new_org, app_pri
   claim.result_variant, claim.email_verified, claim.granted_role, claim.review_notes, claim.reviewed_at, claim.created_at
 )::app_public.own_organization_claim;
 comment on function app_private.own_claim is
-  'A claim as the claimant sees it: not who reviewed it, and nothing about other people.';
+  'A claim as the claimant sees it: without the reviewer, and with nothing about other people.';
 
 create function app_public.own_organization_claims(user_email text, "limit" integer default 50, "offset" integer default 0)
 returns app_public.own_organization_claim_page
@@ -35,9 +35,9 @@ begin
 end
 $$;
 comment on function app_public.own_organization_claims is
-  E'@actor user_email\nThe organization claims that a person made, newest first, and what became of each. '
-  'With a key that has bounds only those within them. '
-  'Errors: 400 validation_failed, 403 not_your_identity, key_not_for_person, insufficient_scope.';
+  E'@actor user_email\nThe organization claims that a person made, newest first, with the outcome of each. A key with bounds '
+  'sees only the claims within them. Errors: 400 validation_failed, 403 not_your_identity, key_not_for_person, '
+  'insufficient_scope.';
 
 create function app_public.withdraw_organization_claim(claim_id uuid, user_email text)
 returns app_public.own_organization_claim
@@ -52,14 +52,14 @@ begin
     app_private.required_problems('claimId', claim_id::text)
     || app_private.email_problems('userEmail', user_email));
   perform app_private.name_actor(user_email);
-  -- As a review does: first the claim, then its organization.
+  -- As a review does, this locks first the claim, then its organization.
   select c.* into claim
   from app_public.organization_claims as c
   join app_public.users as u on u.user_id = c.user_id
   where c.claim_id = withdraw_organization_claim.claim_id and lower(u.email) = lower(user_email)
     and app_private.is_within((app_private.key_bounds()).organizations, c.org_uri)
   for no key update of c;
-  -- Somebody else's claim is none, nor one beyond the bounds of the key: nobody learns of it here.
+  -- Somebody else's claim, or one beyond the bounds of the key, counts as not found, so that nobody learns of it here.
   if not found then
     perform app_private.refuse('claim_not_found');
   elsif claim.status <> 'pending_review' then
@@ -74,9 +74,9 @@ begin
 end
 $$;
 comment on function app_public.withdraw_organization_claim is
-  E'@resultFieldName claim\n@actor user_email\nTakes back a person''s own claim while it waits for its review. With the last claim to a new '
-  'organization its proposal goes too. Errors: 400 validation_failed, 403 not_your_identity, key_not_for_person, insufficient_scope, '
-  '404 claim_not_found, 409 already_reviewed.';
+  E'@resultFieldName claim\n@actor user_email\nWithdraws a person''s own claim while it waits for review. If it was the last '
+  'claim to a new organization, the proposal of that organization ends too. Errors: 400 validation_failed, 403 '
+  'not_your_identity, key_not_for_person, insufficient_scope, 404 claim_not_found, 409 already_reviewed.';
 
 create function app_public.leave_organization(org_uri text, user_email text) returns app_public.organization_member
 language plpgsql security definer
@@ -91,8 +91,8 @@ begin
   perform app_private.name_actor(user_email);
   perform app_private.require_organization(org_uri);
   perform app_private.lock_organization(org_uri);
-  -- Who acts by an approved claim alone gets a membership that is revoked, or the claim would stand in for it still. Who
-  -- is suspended stays so: having left, they could claim again.
+  -- A person who acts by an approved claim alone gets a revoked membership, or the claim would still count. A
+  -- suspended member stays suspended: once they had left, they could claim again.
   insert into app_public.memberships as m (org_uri, user_id, role, status)
   select s.org_uri, s.user_id, s.acting, 'revoked'
   from app_private.standings as s
@@ -108,5 +108,6 @@ begin
 end
 $$;
 comment on function app_public.leave_organization is
-  E'@resultFieldName member\n@actor user_email\nEnds a person''s own membership of an organization, or what an approved claim stands for; they may claim '
-  'again. Errors: 400 validation_failed, 403 not_your_identity, key_not_for_person, key_not_for_organization, membership_required, insufficient_scope, 409 last_admin.';
+  E'@resultFieldName member\n@actor user_email\nEnds a person''s own membership of an organization, or the standing that an '
+  'approved claim gives them; they may claim again. Errors: 400 validation_failed, 403 not_your_identity, '
+  'key_not_for_person, key_not_for_organization, membership_required, insufficient_scope, 409 last_admin.';

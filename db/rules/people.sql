@@ -1,5 +1,5 @@
--- What the service keeps on a person: all of it, and how it is made nobody's. For the operator; docs/operations.md has more.
--- Both go by where the person is mentioned (mentions.sql).
+-- How the operator exports everything that the service stores about a person, and how that is erased
+-- (docs/operations.md). Both search wherever a person may be mentioned (mentions.sql).
 
 create function app_private.export_person(email text) returns jsonb
 language plpgsql stable
@@ -14,14 +14,14 @@ begin
   perform app_private.require_address(email);
   for searched in
     select c.oid::regclass as relation, nullif(concat_ws(' or ', nullif(app_private.belonging_condition(c.oid), ''), (
-        -- What is deleted with a row is part of it.
+        -- Rows that would be deleted with a row (on delete cascade) are part of it.
         select string_agg(format('t.%I in (select t.%I from %s as t where %s)',
           part.attname, whole.attname, k.confrelid::regclass, app_private.belonging_condition(k.confrelid)), ' or ')
         from pg_constraint as k
         join pg_attribute as part on part.attrelid = k.conrelid and part.attnum = k.conkey[1]
         join pg_attribute as whole on whole.attrelid = k.confrelid and whole.attnum = k.confkey[1]
         where k.contype = 'f' and k.confdeltype = 'c' and k.conrelid = c.oid)), '') as condition,
-      -- Of a key only its hash is one.
+      -- Columns of type bytea hold the hashes of keys and other secrets, and are left out.
       array(select a.attname::text from pg_attribute as a
         where a.attrelid = c.oid and a.atttypid = 'bytea'::regtype and not a.attisdropped) as secrets
     from pg_class as c
@@ -46,14 +46,15 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  -- Shared, so that an erasure waits for what it would not see, or is waited for.
+  -- For share, so that this waits for an erasure, or the erasure waits for this row, which it would not see otherwise.
   if (select u.erased_at from app_public.users as u where u.user_id = new.user_id for share) is not null then
     perform app_private.refuse(tg_argv[0], 'This person was erased.');
   end if;
   return new;
 end
 $$;
-comment on function app_private.refuse_erased is 'Row trigger (error): an erased person gets nothing again that somebody could act by in their name.';
+comment on function app_private.refuse_erased is
+  'Row trigger (error): refuses to give an erased person a role again, by which somebody could act in their name.';
 create trigger refuse_erased before insert or update on app_public.memberships
   for each row when (new.status = 'active') execute function app_private.refuse_erased('member_not_found');
 create trigger refuse_erased before insert or update on app_public.platform_roles
@@ -95,7 +96,7 @@ begin
   update app_public.users as u set erased_at = now() where u.user_id = person.user_id;
   delete from app_public.platform_roles as r where r.user_id = person.user_id;
   update app_public.memberships as m set status = 'revoked' where m.user_id = person.user_id;
-  -- Nor does a claim stand in for a membership that was revoked.
+  -- A revoked membership, so that an approved claim does not count in its place.
   insert into app_public.memberships (org_uri, user_id, status)
   select distinct c.org_uri, c.user_id, 'revoked'::app_public.membership_status
   from app_public.organization_claims as c where c.user_id = person.user_id and c.status = 'approved'
@@ -104,8 +105,8 @@ begin
 end
 $$;
 comment on function app_private.begin_erasure is
-  'Takes everything away that a person may do, and has their address refused until it is replaced. Returns what is left '
-  'without anybody who administers it, and refuses with 409 last_admin to leave it so unless forced.';
+  'Revokes everything that a person may do, and has their address refused until it is replaced. Returns the organizations, '
+  'and the platform, that are left without an administrator; unless forced, refuses with 409 last_admin if there are any.';
 
 create function app_private.being_erased(email text) returns app_public.users
 language plpgsql stable
@@ -123,7 +124,8 @@ begin
 end
 $$;
 comment on function app_private.being_erased is
-  'The person with this address, whose erasure has begun, or nulls. Refuses what is no address, and whoever may still act.';
+  'The person with this address, whose erasure has begun, or nulls. Refuses a text that is not an e-mail address, and a '
+  'person whose erasure has not begun.';
 
 create function app_private.close_claims(email text) returns void
 language plpgsql
@@ -157,16 +159,16 @@ begin
 end
 $$;
 comment on function app_private.close_claims is
-  'Rejects what an erased person has claimed and nobody has decided, and sends to the platform what only they could have decided for '
-  'their organizations. For when they can have claimed nothing more: after '
-  'begin_erasure, and after all that was under way then. In a transaction of its own, so that nobody waits for these organizations '
-  'while finish_erasure searches.';
+  'Rejects the undecided claims of an erased person, and sends to the platform those that only this person could have decided. '
+  'Call it when they can have submitted no more: after begin_erasure, and '
+  'after all transactions that were running then have ended. Call it in a transaction of its own, so that nobody waits for '
+  'these organizations while finish_erasure searches.';
 
 create function app_private.erase_name_in_mails(person app_public.users, pseudonym text) returns void
 language sql
 set search_path = pg_catalog, pg_temp
 begin atomic
-  -- What was told keeps what it was about, not whom.
+  -- A mail to the person keeps its data, which says what it was about, but neither the name nor the texts.
   update app_private.mails as m set recipient_name = null, subject = null, text_body = null, html_body = null
   where lower(m.recipient) = lower(person.email);
   update app_private.mails as m
@@ -174,7 +176,7 @@ begin atomic
   where lower(m.data ->> 'claimantEmail') = lower(person.email);
 end;
 comment on function app_private.erase_name_in_mails is
-  'Takes a person''s name out of mails about them, and all that was said out of mails to them.';
+  'Removes a person''s name from mails about them, and the name and texts from mails to them.';
 
 create function app_private.erase_name_in_claims(person app_public.users, pseudonym text) returns void
 language sql
@@ -185,7 +187,8 @@ begin atomic
     stated_roles = app_private.substituted(c.stated_roles, app_private.name_pattern(person), pseudonym)
   where c.user_id = person.user_id;
 end;
-comment on function app_private.erase_name_in_claims is 'Takes a person''s name out of what was said of their claims.';
+comment on function app_private.erase_name_in_claims is
+  'Removes a person''s name from the review notes and stated roles of their claims.';
 
 create function app_private.erase_identities(email text, pseudonym text) returns void
 language plpgsql
@@ -207,13 +210,15 @@ begin
 end
 $$;
 comment on function app_private.erase_identities is
-  'Replaces what a provider calls a person in histories: issuer and subject are as good as the address.';
+  'Replaces a person''s identity at a provider in the histories: issuer and subject identify them as well as the address '
+  'does.';
 
 create function app_private.is_about_values(sqlstate text) returns boolean
 language sql immutable
 return sqlstate ~ '^(22|23|54|P0|PT)';
 comment on function app_private.is_about_values is
-  'Whether an error says that a value cannot be so (of data, constraints, bounds and rules), and not that something else is in the way.';
+  'Whether an error says that a value is not allowed (by data types, constraints, limits or rules), not that something else '
+  'went wrong.';
 
 create function app_private.erase_row_by_row(relation regclass, email text, pattern text, pseudonym text) returns jsonb
 language plpgsql
@@ -236,7 +241,7 @@ begin
         app_private.mention_in(searched.name, searched.reads_as)) using email, null::uuid, pattern
     loop
       refused := null;
-      -- The second is shorter than any address, for where there is no room.
+      -- The second is shorter than any address, for where there is no room for the pseudonym.
       foreach substitute in array array[pseudonym, 'gone'] loop
         begin
           execute format('update %1$s as t set %2$I = app_private.substituted(%3$s, app_private.pattern_in(%2$L, $1), $2)::%4$s where t.ctid = $3',
@@ -261,7 +266,8 @@ begin
 end
 $$;
 comment on function app_private.erase_row_by_row is
-  'Replaces an address in a table some row of which refuses the pseudonym. Returns what remains, in which column of which row, and why.';
+  'Replaces an address row by row, in a table of which some row refuses the pseudonym. Returns what remains, in which column '
+  'of which row, and why.';
 
 create function app_private.finish_erasure(email text) returns jsonb
 language plpgsql
@@ -277,7 +283,7 @@ declare
   counts jsonb := jsonb_build_object();
   remains jsonb;
 begin
-  -- Of two who do this at once, the second finds nobody any more.
+  -- Of two simultaneous calls, the second finds nobody any more.
   perform pg_advisory_xact_lock(hashtextextended('app_private.finish_erasure', 0));
   person := app_private.being_erased(email);
   if exists (
@@ -286,13 +292,13 @@ begin
   ) then
     raise exception 'close_claims comes first';
   end if;
-  -- First the mails: the worker may be handing one of them over, which takes up to a minute, and nobody is to wait for that with
-  -- what is locked below. Nobody is told any more, nor who only asked for a link.
+  -- First the mails: the worker may be handing one over, which takes up to a minute, and no lock that is taken below may be
+  -- held that long. Waiting mails to the person are deleted, also those to an address that only asked for a link.
   delete from app_private.mails as m
   where lower(m.recipient) = lower(finish_erasure.email) and num_nonnulls(m.sent_at, m.kept_at, m.failed_at) = 0;
   perform app_private.erase_name_in_mails(person, pseudonym);
   pattern := app_private.erasable_pattern(email);
-  -- They are made of the data, names included, and composed anew of it where they are still to be sent.
+  -- Subject and texts are composed from the data, including names; those still to be sent are composed again.
   execute format('update app_private.mails as t set subject = null, text_body = null, html_body = null where %s', (
     select string_agg(app_private.mention_in(c.name, c.reads_as), ' or ') from app_private.text_columns() as c
     where c.relation = 'app_private.mails'::regclass and c.name in ('subject', 'text_body', 'data')))
@@ -303,10 +309,10 @@ begin
   end if;
   perform app_private.end_sessions(email);
   perform app_private.erase_identities(email, pseudonym);
-  -- They hold names as well, and for a day only: who repeats such a request is answered anew.
+  -- Stored answers contain names as well, and are kept for only a day; a repeated request gets a new answer.
   execute format('delete from app_private.idempotent_answers as t where %s',
     app_private.mention_condition('app_private.idempotent_answers')) using email, null::uuid, pattern;
-  -- And who claims again is not told of the claim that was theirs.
+  -- And those with the person's claims, so that a person who claims again is not told of the claim that was theirs.
   delete from app_private.idempotent_answers as a using app_public.organization_claims as c
   where c.user_id = person.user_id and strpos(a.answer, c.claim_id::text) > 0;
   remains := (
@@ -319,7 +325,8 @@ begin
     select c.relation, string_agg(app_private.mention_in(c.name, c.reads_as), ' or ') as condition,
       string_agg(format('%1$I = app_private.substituted(%2$s, app_private.pattern_in(%1$L, $3), $4)::%3$s', c.name, c.reads_as, c.type), ', ') as changes
     from app_private.erasable_columns() as c group by c.relation
-    -- What others wait for comes last, in the order in which they take it: all else is searched without keeping it from them.
+    -- Tables that others lock come last, in the order in which others lock them, so that they stay free while all
+    -- others are searched.
     order by array_position(array['app_public.organization_claims', 'app_public.organizations', 'app_public.users'],
       c.relation::text) nulls first, c.relation::text
   loop
@@ -335,7 +342,7 @@ begin
         using email, null::uuid, pattern, pseudonym;
       get diagnostics changed = row_count;
     exception when others then
-      -- Whatever somebody has written where, it keeps nobody from being erased.
+      -- No value, whatever somebody has written, may prevent an erasure.
       if not app_private.is_about_values(sqlstate) then
         raise;
       end if;
@@ -358,9 +365,9 @@ begin
 end
 $$;
 comment on function app_private.finish_erasure is
-  'Replaces a person''s address by a pseudonym, wherever it stands, in one transaction. For when nobody can be writing it any '
-  'more: after begin_erasure, after all that was under way then, and after close_claims. Returns the pseudonym, how many rows have it, by table, and what '
-  'remains.';
+  'Replaces a person''s address with a pseudonym wherever it occurs, in one transaction. Call it when nobody can be writing '
+  'the address any more: after begin_erasure, after all transactions that were running then have ended, and after '
+  'close_claims. Returns the pseudonym, how many rows have it, by table, and what remains.';
 
 create function app_private.churches_naming(email text) returns bigint
 language sql stable
@@ -370,4 +377,4 @@ begin atomic
   where app_private.may_mention(to_jsonb(c)::text, churches_naming.email)
     and to_jsonb(c) <> app_private.substituted(to_jsonb(c), app_private.address_pattern(churches_naming.email), '');
 end;
-comment on function app_private.churches_naming is 'How many churches of the directory have an address.';
+comment on function app_private.churches_naming is 'How many churches of the directory mention an address.';

@@ -10,7 +10,7 @@ begin
   if old.erased_at is not null and new.email = old.email then
     perform app_private.refuse_problems(app_private.problem('email', 'is that of a person who was erased'));
   end if;
-  -- As for organizations: only what changes is looked at.
+  -- As for organizations, only values that change are checked.
   perform app_private.refuse_problems(
     case when new.email is null or new.email is distinct from old.email
       then app_private.email_problems('email', new.email) else '[]' end
@@ -44,15 +44,15 @@ set search_path = pg_catalog, pg_temp
 begin atomic
   insert into app_public.users as u (email, first_name, last_name)
   values (introduce_user.email, introduce_user.first_name, introduce_user.last_name)
-  -- The update changes nothing for an application, and is there so that it waits for, and returns, the row.
+  -- For an application the update changes nothing; it is there to wait for the row and return it.
   on conflict (lower(email)) do update
     set first_name = case when app_private.address_is_proven() then excluded.first_name else u.first_name end,
       last_name = case when app_private.address_is_proven() then excluded.last_name else u.last_name end
   returning *;
 end;
 comment on function app_private.introduce_user is
-  'The acting person, added under the names given if unknown. Whom the service knows, only their own token renames: an '
-  'application cannot name them.';
+  'The acting person, added with the given names if unknown. A person who is already known is renamed only with their own '
+  'token or session: an application cannot rename them.';
 
 create function app_private.known_user(email text) returns app_public.users
 language plpgsql stable
@@ -104,7 +104,7 @@ end
 $$;
 comment on function app_private.require_platform_permission is
   'Refuses with 403 permission_required unless one of the person''s platform roles includes the permission, and with 403 '
-  'not_your_identity, key_not_for_person or key_not_for_organization what the caller may not do in their name.';
+  'not_your_identity, key_not_for_person or key_not_for_organization if the caller may not use it in their name.';
 
 create function app_private.lock_platform_roles() returns void
 language sql volatile
@@ -123,7 +123,7 @@ begin
   if exists (
     select from before
     join app_public.platform_permissions as p on p.role = before.role and p.permission = 'roles:assign'
-    -- Who is erased goes in any case; begin_erasure asks before.
+    -- An erased person is removed in any case; begin_erasure checks before that.
     join app_public.users as u on u.user_id = before.user_id and u.erased_at is null
   ) then
     -- Locking those who remain makes a transaction with an old snapshot fail rather than rely on it.
@@ -151,7 +151,7 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  -- A role that is changed into another, or handed to somebody else, is lost and given.
+  -- A role that is changed into another, or handed over to another person, is recorded as one lost and one given.
   if tg_op <> 'INSERT' then
     insert into app_private.role_history (user_id, role, status, changed_by_email)
     values (old.user_id, old.role::text, 'revoked', app_private.current_actor());
@@ -194,7 +194,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform app_private.lock_platform_roles();
-  -- Without an else: an action that nobody has decided about fails and changes nothing.
+  -- Without an else branch: an action that is not handled here raises an error and changes nothing.
   case action
     when 'grant' then
       insert into app_public.platform_roles (user_id, role) values (person.user_id, change_platform_role.role)
@@ -207,7 +207,7 @@ begin
 end
 $$;
 comment on function app_private.change_platform_role is
-  'Gives a platform role or takes it away, where that changes anything; the caller has checked that this is allowed.';
+  'Grants or revokes a platform role, if that changes anything; the caller has checked that this is allowed.';
 
 create function app_public.set_platform_role(
   user_email text, role app_public.platform_role, admin_email text,
@@ -224,16 +224,16 @@ begin
     || app_private.email_problems('adminEmail', admin_email));
   perform app_private.name_actor(admin_email);
   perform app_private.require_read_committed();
-  -- First the lock: of two who dismiss each other, the second is nobody any more when their turn comes.
+  -- The lock comes first: if two administrators revoke each other's role, the second has lost the permission by their turn.
   perform app_private.lock_platform_roles();
   perform app_private.require_platform_permission(admin_email, 'roles:assign');
   return app_private.change_platform_role(app_private.known_user(user_email), role, coalesce(action, 'grant'));
 end
 $$;
 comment on function app_public.set_platform_role is
-  E'@resultFieldName user\n@actor admin_email\nGives a person a role on the platform, or takes it away. The person named by adminEmail needs the platform '
-  'permission roles:assign. Errors: 400 validation_failed, 403 not_your_identity, key_not_for_person, key_not_for_organization, permission_required, insufficient_scope, '
-  '404 user_not_found, 409 last_admin.';
+  E'@resultFieldName user\n@actor admin_email\nGrants a person a role on the platform, or revokes it. The person named by '
+  'adminEmail needs the platform permission roles:assign. Errors: 400 validation_failed, 403 not_your_identity, '
+  'key_not_for_person, key_not_for_organization, permission_required, insufficient_scope, 404 user_not_found, 409 last_admin.';
 
 create function app_public.platform_users(
   admin_email text, "limit" integer default 50, "offset" integer default 0, q text default null
@@ -253,7 +253,7 @@ begin
   perform app_private.require_platform_permission(admin_email, 'users:read');
   if app_private.trimmed(q) is null then
     select count(*) into page.total from app_public.users;
-    -- Whom the page passes over is not looked up.
+    -- Details are looked up only for the people on the page.
     page.users := array(
       select app_private.platform_user(u) from app_public.users as u
       where u.user_id in (
@@ -277,9 +277,10 @@ begin
 end
 $$;
 comment on function app_public.platform_users is
-  E'@actor admin_email\nEverybody the service knows, newest first; with q those whose names and address have each of its words, or a part that reads so, '
-  'case and accents aside. The person named by adminEmail needs the platform permission '
-  'users:read. Errors: 400 validation_failed, 403 not_your_identity, key_not_for_person, key_not_for_organization, permission_required, insufficient_scope.';
+  E'@actor admin_email\nAll people whom the service knows, newest first; with q, those whose names and address contain each '
+  'of its words, also within a longer word, ignoring case and accents. The person named by adminEmail needs the platform '
+  'permission users:read. Errors: 400 validation_failed, 403 not_your_identity, key_not_for_person, '
+  'key_not_for_organization, permission_required, insufficient_scope.';
 
 create function app_public.check_user(email text default null) returns app_public.user_check
 language plpgsql stable security definer
@@ -291,10 +292,10 @@ declare
   memberships app_public.belonging[];
   newest app_public.belonging;
 begin
-  -- Who calls as themself and names nobody asks about themself.
+  -- A person who calls and names nobody asks about themself.
   email := app_private.acting_email(email);
   perform app_private.refuse_problems(app_private.email_problems('email', email));
-  -- An application is trusted to ask about anybody within the bounds of its key, a person to ask about themselves.
+  -- An application may ask about anybody within the bounds of its key, a person only about themself.
   if bounds.persons is not null then
     perform app_private.require_own_identity(email);
   end if;
@@ -303,7 +304,7 @@ begin
   end if;
   select * into person from app_public.users as u
   where lower(u.email) = lower(check_user.email)
-    -- Not who has only claimed to belong there: whoever has the key can claim that of anybody, and would learn their name.
+    -- An undecided claim is not enough: an application can submit one for anybody, and would learn their name.
     and (bounds.organizations is null or exists (
       select from app_private.standings as s
       where s.user_id = u.user_id and s.acting is not null
@@ -323,9 +324,7 @@ begin
 end
 $$;
 comment on function app_public.check_user is
-  E'Whether the service knows a person, and the organizations that they act for, the most recent first; orgUri, orgName and '
-  'orgType are those of the first. '
-  'email is required with an API key; with a person''s token it is that person unless it names somebody. '
-  'With a person''s token only for that person, or with the platform permission users:read; with a key that has bounds only '
-  'within them. '
-  'Errors: 400 validation_failed, 403 key_not_for_person, permission_required, insufficient_scope.';
+  E'Whether the service knows a person, and the organizations for which they act, most recent first; orgUri, orgName and '
+  'orgType are those of the first. email is required with an API key; with a person''s token it defaults to that person. A '
+  'person needs the platform permission users:read to ask about anybody else, and a key that has bounds can ask only within '
+  'them. Errors: 400 validation_failed, 403 key_not_for_person, permission_required, insufficient_scope.';

@@ -1,16 +1,18 @@
--- Why somebody may do something, or may not: in words, from what decides it. Only the operator asks.
+-- Explains why a person may do something, or why not, in words taken from the rules that decide it. Only the
+-- operator's tool calls these functions.
 
--- A function, as a migration locks every view, and with it the tables that it reads: these are PostgreSQL's own.
+-- A function, not a view: a migration locks every view and with it the tables that it reads, which here are PostgreSQL's own.
 create function app_private.permission_checks() returns table (permission text, name text, routine oid, roles name[])
 language sql stable
 set search_path = pg_catalog, pg_temp
 begin atomic
   with rules as (
     select p.proname::text as name, pg_get_functiondef(p.oid) as body,
-      -- What is not called from outside is part of something that is.
+      -- A function that is not called from outside is part of one that is.
       case when n.nspname = 'app_public' then p.oid end as routine, '{}'::name[] as roles
     from pg_proc as p
-    -- Not as a constant regnamespace, which would tie this function to the schema, and reset.sql moves it.
+    -- Not compared with a regnamespace constant, which would make this function depend on the schema, while reset.sql
+    -- moves it.
     join pg_namespace as n on n.oid = p.pronamespace
     where n.nspname in ('app_public', 'app_private') and p.prokind = 'f'
     union all
@@ -24,7 +26,7 @@ begin atomic
   from rules as r, lateral (select (regexp_matches(r.body, '''([a-z_]+:[a-z_]+)''', 'g'))[1]) as asked (permission);
 end;
 comment on function app_private.permission_checks is
-  'Which function, view or policy asks for which permission: every text in the rules that looks like one.';
+  'Which function, view or policy checks which permission, found as string literals in the rules that look like a permission.';
 
 create function app_private.known_permission(permission text) returns text
 language plpgsql stable
@@ -47,9 +49,9 @@ begin
 end
 $$;
 comment on function app_private.known_permission is
-  'Whether a permission is one in an organization or one on the platform; refuses with 400 what no role has.';
+  'The kind of a permission, organization or platform; refuses with 400 a permission that no role has.';
 
--- The rule column says where the answer comes from: what makes it, or the row of a list in permissions.sql.
+-- The rule column names what decides: a function, a view, or a row of the lists in permissions.sql.
 create function app_private.key_reasons(key_id text, permission text, org_uri text, email text)
 returns table (rule text, holds boolean, refusal text, reason text)
 language plpgsql stable
@@ -87,7 +89,7 @@ begin
       'key_not_for_person', format('It names as acting nobody but %s.', array_to_string(key.persons, ', '));
   end if;
   if key.organizations is not null then
-    -- What asks for a permission in this way asks for all of the platform.
+    -- A permission that is required in this way is required for the whole platform.
     for_all := exists (
       select from pg_proc as p
       where p.prosrc ~ format('app_private\.require_platform_permission\([^;]*''%s''', permission));
@@ -99,8 +101,8 @@ begin
 end
 $$;
 comment on function app_private.key_reasons is
-  'What a key has to do with a permission: whether it is let in, what its scope may call that asks for the permission, and '
-  'whether its bounds have the person and the organization.';
+  'What a key contributes to the decision: whether it is live, which functions that check the permission its scope may call, '
+  'and whether its bounds include the person and the organization.';
 
 create function app_private.organization_reasons(org_uri text, email text, permission text)
 returns table (rule text, holds boolean, refusal text, reason text)
@@ -127,7 +129,7 @@ begin
 end
 $$;
 comment on function app_private.organization_reasons is
-  'What authorize goes by: in which role a person acts for an organization, and whether it includes a permission.';
+  'The reasons of authorize: the role in which a person acts for an organization, and whether it includes a permission.';
 
 create function app_private.platform_reasons(email text, permission text)
 returns table (rule text, holds boolean, refusal text, reason text)
@@ -155,7 +157,8 @@ begin
 end
 $$;
 comment on function app_private.platform_reasons is
-  'What require_platform_permission goes by: a person''s roles on the platform, and whether one includes a permission.';
+  'The reasons of require_platform_permission: a person''s roles on the platform, and whether one of them includes a '
+  'permission.';
 
 create function app_private.authorization_reasons(org_uri text, email text, permission text, key_id text default null)
 returns table (rule text, holds boolean, refusal text, reason text)
@@ -178,8 +181,8 @@ begin
 end
 $$;
 comment on function app_private.authorization_reasons is
-  'Why a person may do something for an organization, or why not: rule by rule, in the order in which they are asked. The '
-  'first that does not hold is the one that refuses.';
+  'Why a person may do something for an organization, or why not: rule by rule, in the order in which the rules are checked. '
+  'The first rule that does not hold is the one that refuses.';
 
 create function app_private.holders_of(org_uri text, permission text)
 returns table (email text, first_name text, last_name text, reason text)

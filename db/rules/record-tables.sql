@@ -1,4 +1,4 @@
--- The tables of records, for the triggers that they all have.
+-- The tables of records (needs, commitments, engagement claims), listed for the triggers that all of them have.
 
 create view app_private.record_tables with (security_invoker = true) as
 select listed.kind::app_public.record_kind, listed.recorded::regclass, listed.key::name, listed.author::name,
@@ -20,8 +20,8 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  -- Not now(), which is when the transaction began: one that began earlier may get its turn later. Nor ever earlier
-  -- than before, if the clock was set back.
+  -- Not now(), the start of the transaction: one that began earlier may write later. Never earlier than before
+  -- either, in case the clock was set back.
   new.updated_at := greatest(clock_timestamp(), old.updated_at);
   return new;
 end

@@ -1,5 +1,5 @@
--- How many records there are, exactly and without counting: each statement appends by how much it changed the totals,
--- a fold sums that up now and then, and whoever asks adds the two in one statement, hence of one moment.
+-- How many records there are, exactly and without counting them: each statement appends by how much it changed the totals, a
+-- fold adds these changes up now and then, and a query adds totals and changes in one statement, and so in one snapshot.
 
 create policy read on app_private.record_totals for select to api_read using (true);
 create policy read on app_private.record_total_changes for select to api_read using (true);
@@ -8,12 +8,12 @@ create function app_private.record_total(
   kind app_public.record_kind,
   org_uri text default null, status text default null, accelerator text default null, country text default null
 ) returns bigint
--- Not in SQL: its plan is kept for the session, and the totals are asked for with every list.
+-- In PL/pgSQL, which keeps the plan for the session: the totals are queried with every list.
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  -- In the table of totals an empty text is no organization but all of them.
+  -- In the table of totals an empty text stands for all organizations, accelerators or countries.
   if '' in (org_uri, status, accelerator, country) then
     return 0;
   end if;
@@ -33,8 +33,8 @@ begin
 end
 $$;
 comment on function app_private.record_total is
-  'How many records of a kind there are: in all, of an organization, with an accelerator, a country or both, and of each of '
-  'these in a status. No totals are kept of an organization together with an accelerator or a country.';
+  'The number of records of a kind: in all, of an organization, or with an accelerator, a country or both; each also in a '
+  'given status. No totals are kept of an organization together with an accelerator or a country.';
 
 create function app_private.is_wholly_visible(kind app_public.record_kind) returns boolean
 language sql stable security definer
@@ -44,7 +44,7 @@ return not exists (
   join app_private.record_tables as t on t.recorded = p.polrelid and t.kind = is_wholly_visible.kind
   where p.polcmd in ('r', '*') and (not p.polpermissive or pg_get_expr(p.polqual, p.polrelid) <> 'true'));
 comment on function app_private.is_wholly_visible is
-  'Whether whoever reads records of a kind sees all of them, as the totals count them.';
+  'Whether every reader sees all records of a kind, as the totals count them.';
 
 create function app_private.record_totals_by(kind app_public.record_kind, facets text[])
 returns table (org_uri text, status text, accelerator text, country text, total bigint)
@@ -57,7 +57,7 @@ declare
   by_accelerator constant boolean not null default 'accelerator' = any (facets);
   by_country constant boolean not null default 'country' = any (facets);
 begin
-  -- Its text has what is compared with nothing as such, so that an index can be found for it.
+  -- Comparisons with '' are written into the text, not passed as parameters, so that an index can be used for them.
   return query execute format(
     $query$
       select g.org_uri, g.status, g.accelerator, g.country, sum(g.total)::bigint
@@ -83,8 +83,8 @@ begin
 end
 $$;
 comment on function app_private.record_totals_by is
-  'How many records of a kind there are in each group by the facets org_uri, status, accelerator and country, though not by '
-  'organization together with accelerator or country; the other columns are empty texts.';
+  'The number of records of a kind in each group by the facets org_uri, status, accelerator and country, but not by '
+  'organization together with accelerator or country; columns that are not grouped by are empty texts.';
 
 create function app_private.fold_record_totals(most integer default 20000) returns bigint
 language plpgsql
@@ -107,7 +107,7 @@ begin
     cross join lateral (values (''), (n.org_uri)) as o (org_uri)
     cross join lateral (select '' union select unnest(n.accelerators)) as a (accelerator)
     cross join lateral (select '' union select unnest(n.countries)) as c (country)
-    -- Of organizations with accelerators or countries there would be as many totals as records.
+    -- Organizations combined with accelerators or countries would give as many totals as records.
     where o.org_uri = '' or (a.accelerator = '' and c.country = '')
     group by n.kind, o.org_uri, n.status, a.accelerator, c.country having sum(n.change) <> 0
     on conflict on constraint record_totals_pkey do update set total = t.total + excluded.total
@@ -117,8 +117,8 @@ begin
 end
 $$;
 comment on function app_private.fold_record_totals is
-  'Adds to the totals what writes have changed since the last fold, some thousand changes at a time; does nothing while '
-  'another is at it. Returns how many changes it added.';
+  'Adds the changes made by writes since the last fold to the totals, some thousand at a time; does nothing while another '
+  'fold is running. Returns how many changes it added.';
 
 create function app_private.recount_records(kind app_public.record_kind) returns void
 language plpgsql
@@ -129,8 +129,8 @@ declare
 begin
   select * into recorded from app_private.record_tables as t where t.kind = recount_records.kind;
   perform pg_advisory_xact_lock(hashtextextended('app_private.record_totals', 0));
-  -- In one statement, hence of one moment: a write is either among the records that are counted, and what it noted is
-  -- deleted, or it is neither. So no writer has to wait.
+  -- In one statement, and so in one snapshot: a write is either among the records counted, and its note is deleted,
+  -- or neither. So no writer has to wait.
   execute format(
     'with summed as (delete from app_private.record_totals where kind = $1),
        noted as (delete from app_private.record_total_changes where kind = $1)
@@ -142,16 +142,17 @@ begin
 end
 $$;
 comment on function app_private.recount_records is
-  'Counts the records of a kind anew, while they are in use; for totals that were damaged by hand.';
+  'Recounts the records of a kind while they are in use; for totals that were damaged by hand.';
 
 create function app_private.listed(items text[]) returns text[]
 language sql immutable
 return items;
-comment on function app_private.listed(text[]) is 'The list itself, for columns that are one.';
+comment on function app_private.listed(text[]) is 'The list itself, for columns that hold a list.';
 create function app_private.listed(item text) returns text[]
 language sql immutable
 return array_remove(array[item], null);
-comment on function app_private.listed(text) is 'A list of the value, empty without one, for columns that are none.';
+comment on function app_private.listed(text) is
+  'A list of the value, empty if it is null, for columns that hold a single value.';
 
 create function app_private.recount_truncated() returns trigger
 language plpgsql security definer
@@ -162,7 +163,7 @@ begin
   return null;
 end
 $$;
-comment on function app_private.recount_truncated is 'Statement trigger: an emptied table has no records.';
+comment on function app_private.recount_truncated is 'Statement trigger: recounts the records of a table that was truncated.';
 
 do $make$
 declare
@@ -201,8 +202,8 @@ begin
             if is_fold_due then
               perform graphile_worker.add_job('fold_record_totals');
             end if;
-            -- Where no worker runs, the list of changes must not grow for ever. In the other levels of isolation a fold
-            -- by somebody else since the snapshot would fail the caller's statement.
+            -- Where no worker runs, the list of changes must not grow forever. In other isolation levels a concurrent
+            -- fold since the snapshot would make the caller's statement fail.
             if is_fold_overdue and current_setting('transaction_isolation') = 'read committed' then
               perform app_private.fold_record_totals();
             end if;
@@ -210,8 +211,8 @@ begin
           end
           $body$;
           comment on function app_private.count_%1$s_%2$s is
-            'Statement trigger: notes by how much the statement has changed the totals; every thousandth note asks for a '
-            'fold, every ten thousandth folds.';
+            'Statement trigger: notes by how much the statement has changed the totals; every thousandth note adds a job '
+            'that folds, every ten thousandth folds at once.';
           create trigger count_%2$s after %2$s on %3$s referencing %4$s
             for each statement execute function app_private.count_%1$s_%2$s();
         $text$,
@@ -221,8 +222,8 @@ begin
     execute format(
       'create trigger count_truncate after truncate on %s for each statement
        execute function app_private.recount_truncated()', recorded.recorded);
-    -- What is older than these triggers: every record has an accelerator. Until this transaction has ended nobody can
-    -- write.
+    -- Recounts if the totals are older than these triggers, that is, without accelerators, which every record has.
+    -- Nobody can write until this transaction has ended.
     if not exists (
         select from app_private.record_totals as t where t.kind = recorded.kind and t.accelerator <> ''
         union all

@@ -1,5 +1,5 @@
--- How far the log has got, so that a replica is asked only once it has everything that was acknowledged before
--- (server/postgres/replica.ts). Positions are numbers of bytes from the beginning of the log.
+-- Positions in the write-ahead log, by which the server queries a replica only once it has everything that was
+-- acknowledged before (server/postgres/replica.ts). A position is a number of bytes from the beginning of the log.
 
 create function app_private.database_identity() returns text
 language sql stable
@@ -7,10 +7,11 @@ begin atomic
   select s.system_identifier || '/' || d.oid
   from pg_control_system() as s, pg_database as d where d.datname = current_database();
 end;
-comment on function app_private.database_identity is 'What a database has in common with its replicas, and with nothing else.';
+comment on function app_private.database_identity is
+  'An identifier that a database shares with its replicas, and with no other database.';
 
--- Whoever has been told of a commit can rely on it being flushed, unless commits are told before that; then what is inserted
--- is what counts, and replicas get that a moment later.
+-- An acknowledged commit has been flushed, unless synchronous_commit is off; then the insert position counts, which
+-- replicas reach a moment later.
 create function app_private.log_position() returns json
 language sql volatile
 begin atomic
@@ -23,14 +24,15 @@ begin atomic
       end - pg_lsn '0/0');
 end;
 comment on function app_private.log_position is
-  'How far the log of the primary has got, of which database, and on which timeline: whatever has been acknowledged is before it.';
+  'The current position in the log of the primary, with its database and timeline: everything that has been acknowledged is '
+  'before it.';
 
 create function app_private.replayed_position() returns bigint
 language sql volatile
 return (pg_last_wal_replay_lsn() - pg_lsn '0/0')::bigint;
 comment on function app_private.replayed_position is 'How far a replica has replayed the log.';
 
--- Who waits for a replica within a transaction can keep it from replaying, so this does not wait.
+-- Raises an error and does not wait: a transaction that waits on a replica can keep it from replaying.
 create function app_private.at_position(asked json) returns json
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
@@ -59,5 +61,5 @@ begin
 end
 $$;
 comment on function app_private.at_position is
-  'The settings of a question, where a position comes with it only on a replica that has got there: raises EG002 on one that is '
-  'behind, and EG001 on what is no replica of that database.';
+  'The settings of a query. If a position is given, raises EG002 on a replica that has not reached it yet, and EG001 on a '
+  'server that is not a replica of that database on that timeline.';

@@ -1,9 +1,9 @@
--- A clean slate: everything that the files in this folder create leaves its place and is created again by them, so that
--- a rule that was renamed or removed leaves nothing behind. Tables and their rows are never touched.
+-- Removes the rules of the last `npm run migrate` before the other files create them again, so that a rule that was
+-- renamed or removed leaves nothing behind. Tables and their rows are never touched.
 --
--- Functions and views are moved away, and dropped by the next migrate only: a caller's statement that has looked up what
--- it calls and has not called it yet would fail otherwise. Under the names that they had, since their bodies use these;
--- nobody has rights to the schemas, so nobody finds them there.
+-- Functions and views are not dropped but moved to schemas named earlier_…, which the next migrate drops: a statement
+-- that has looked up a function and not called it yet would fail otherwise. They keep their names, which their bodies
+-- use. No role has rights to these schemas, so nothing else finds them there.
 
 set local client_min_messages = warning;
 

@@ -1,5 +1,6 @@
--- The roles that keys and persons stand for, and the server's login. They belong to the whole cluster and are in no dump of a database:
--- one that was restored elsewhere finds them missing. `npm run migrate -- --roles` applies this file alone.
+-- The PostgreSQL roles that API keys and persons act under, and the server's login. Roles belong to the whole cluster
+-- and are not part of a database dump, so before a dump is restored into another cluster they must be created there:
+-- `npm run migrate -- --roles` applies this file alone.
 
 do $$
 declare
@@ -13,7 +14,7 @@ begin
       begin
         execute format('create role %I nologin', wanted);
         if wanted = 'engagement_server' then
-          -- It inherits nothing: until it becomes one of the others it can read no table.
+          -- The login inherits nothing: it can read no table until it switches to one of the other roles.
           alter role engagement_server login noinherit;
         end if;
       exception when duplicate_object or unique_violation then
@@ -22,7 +23,8 @@ begin
     end if;
   end loop;
 
-  -- Who has whose rights, among these. Only what differs: another owner, whose roles they are, may have let this one use them and no more.
+  -- Which role is a member of which. Only differences are granted or revoked: the roles may belong to another owner,
+  -- who has let this one use them but not change them.
   for step, is_taken in
     with listed (role, holder) as (
       values ('api_read', 'api_write'), ('api_write', 'api_review'), ('api_write', 'api_person'),
@@ -40,7 +42,7 @@ begin
     select format('grant %I to %I', role, holder), false
     from (select role, holder from listed except select role, holder from held) as missing
     union all
-    -- From release 16 on, what somebody gave is taken in their name.
+    -- Since PostgreSQL 16 a grant is revoked in the name of the role that made it.
     select format('revoke %I from %I', role, holder)
       || case when current_setting('server_version_num')::integer >= 160000 then format(' granted by %I', giver) else '' end, true
     from held where (role, holder) not in (select role, holder from listed)
@@ -48,11 +50,11 @@ begin
     begin
       execute step;
     exception
-      -- Two databases of a cluster that are migrated at once take and give the same.
+      -- Two databases of one cluster that are migrated at the same time make the same changes.
       when unique_violation then
         null;
       when others then
-        -- What another owner gave, or gave on, is theirs to take.
+        -- A grant that another owner made, or that was passed on, can only be revoked by its owner: just warn.
         if not is_taken then
           raise;
         end if;

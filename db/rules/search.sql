@@ -1,4 +1,4 @@
--- Records found by words of their texts.
+-- Full-text search: which records match the words of a query, and how they are ranked.
 
 create function app_private.word_query(q text, path text) returns tsquery
 language plpgsql stable
@@ -13,7 +13,8 @@ begin
 end
 $$;
 comment on function app_private.word_query is
-  'Asks for all words of a text, in any order; one that begins so will do. Refuses a text without any with 400 validation_failed, in the name of path.';
+  'A query for all words of a text, in any order, each of which may be the beginning of a longer word. Refuses a text '
+  'without words with 400 validation_failed, naming path.';
 
 do $make$
 declare
@@ -32,15 +33,15 @@ begin
     execute format(
       $text$
         create function app_private.%1$s_with_words(q text, path text, is_ranked boolean) returns table (id uuid, rank real)
-        -- As its owner, because under row-level security no index finds words (leakproof.sql). The caller reads of what it
-        -- finds what the caller may.
+        -- Security definer, because under row-level security no index finds words (leakproof.sql). The caller reads
+        -- the records found with its own rights.
         language plpgsql stable security definer rows 100
         set search_path = pg_catalog, pg_temp
         as $body$
         declare
           words constant tsquery := app_private.word_query(q, path);
-          -- To rank a text is to find its words again, which takes a hundred times as long as the index took to find it; and of
-          -- a word that is in most texts nobody reads all.
+          -- Ranking a text means parsing it again, which takes a hundred times as long as finding it by the index;
+          -- and nobody reads all records that contain a common word.
           most constant integer not null default case when is_ranked then 1000 else 0 end;
         begin
           return query
@@ -49,15 +50,16 @@ begin
             ), newest as materialized (
               select m.key from matching as m order by m.created_at desc, m.key desc limit most
             )
-            -- Not one join of both: where the planner takes thousands for one, it would rank each of them for each of the others.
+            -- Not a single join: if the planner expected one row where there are thousands, it would rank each of
+            -- them for each of the others.
             select n.key, ts_rank(app_private.words_of(%3$s), words) from newest as n join %4$s as r on r.%2$I = n.key
             union all
             select m.key, 0 from matching as m where m.key not in (select n.key from newest as n);
         end
         $body$;
         comment on function app_private.%1$s_with_words is
-          'The ids of the records that have all of the words. If it is to be ranked, also how well each of the newest thousand matches, '
-          'above 0; the others have 0. Errors: 400 validation_failed.';
+          'The ids of the records that contain all of the words. If is_ranked, the newest thousand have a rank above 0 that says '
+          'how well each matches; the others have 0. Errors: 400 validation_failed.';
       $text$,
       (select c.relname from pg_class as c where c.oid = searched.recorded), searched.key, searched.columns, searched.recorded);
   end loop;

@@ -1,22 +1,22 @@
--- Sessions of persons on the service's own pages: how one begins, how long it lasts, how it ends. To the other rules a
--- session is what a person's token is (identity.sql). Of every secret only the SHA-256 comes this far: the browser has the
--- text of the session, the mail has the text of the link.
+-- Sessions on the service's own pages: how a person signs in, how long a session lasts, and how it ends. The other
+-- rules treat a session like a person's token (identity.sql). Secrets are looked up by their SHA-256: the browser
+-- keeps the text of the session, and the text of a link is stored only until its mail is sent (mail.sql).
 
 create function app_private.session_is_live(session app_private.sessions) returns boolean
 language sql stable
 return session.created_at > now() - interval '7 days' and session.last_used_at > now() - interval '12 hours';
-comment on function app_private.session_is_live is 'Whether a session is let in: not too old, and not left alone for too long.';
+comment on function app_private.session_is_live is 'Whether a session is valid: not too old, and not unused for too long.';
 
 create function app_private.sign_in_is_open(begun app_private.sign_ins) returns boolean
 language sql stable
 return begun.created_at > now() - case
-  -- A claim waits for its review anyway, and whoever is to confirm it has not asked for the mail.
+  -- A link to confirm claims lasts longer: claims wait for a review anyway, and its recipient did not ask for the mail.
   when begun.browser_hash is null then interval '7 days'
   else interval '15 minutes'
 end;
-comment on function app_private.sign_in_is_open is 'Whether a link, or the answer of a provider, is still in time.';
+comment on function app_private.sign_in_is_open is 'Whether a link, or a provider''s answer, has not expired.';
 
--- Made once for each installation, and in no log: of an address alone the digest could be found by trying.
+-- Generated once per installation and never logged: a digest of the address alone could be reversed by trying addresses.
 insert into app_private.settings as s (name, value, description)
 values ('person_digest_key', to_jsonb(gen_random_uuid()),
         'Goes into what persons without a provider are called in limits and logs, so that nobody finds their address by trying.')
@@ -27,7 +27,7 @@ language sql stable
 set search_path = pg_catalog, pg_temp
 begin atomic
   select jsonb_build_object(
-    -- What limits are counted by: for a person of a provider the same as with their token (server/identity/tokens.ts).
+    -- The id that limits are counted by: for a person of a provider the same as with their token (server/identity/tokens.ts).
     'id', left(encode(sha256(convert_to(
       coalesce(session.issuer || ' ' || session.subject,
         (select s.value #>> '{}' from app_private.settings as s where s.name = 'person_digest_key') || ' ' || lower(session.email)),
@@ -37,18 +37,18 @@ begin atomic
     'email', session.email);
 end;
 comment on function app_private.session_person is
-  'The person of a session, as app.person has them. Histories name the provider''s account, or else the session.';
+  'The person of a session, in the form of app.person. Histories name the provider''s account, or else the session.';
 
 create function app_private.count_sign_in(network text) returns void
 language sql
 set search_path = pg_catalog, pg_temp
 begin atomic
-  -- By its hash, as addresses are below: who was here is nobody's business a quarter of an hour later.
+  -- By its hash, like the addresses below: after a quarter of an hour nobody needs to know who was here.
   select app_private.use_up(format('sign-in network %s', encode(sha256(convert_to(network, 'utf8')), 'hex')),
     'sign_ins_per_network', 'Too many have begun to sign in from this network; try again later.', interval '15 minutes');
 end;
 comment on function app_private.count_sign_in is
-  'Counts one more who begins to sign in; refuses with 429 rate_limited too many from one network.';
+  'Counts one more attempt to sign in; refuses with 429 rate_limited when there are too many from one network.';
 
 create function app_private.ask_provider(secret_hash bytea, browser_hash bytea, return_to text, network text) returns void
 language plpgsql security definer
@@ -60,7 +60,7 @@ begin
   values (ask_provider.secret_hash, ask_provider.browser_hash, ask_provider.return_to);
 end
 $$;
-comment on function app_private.ask_provider is 'Notes that a browser is sent to the provider, and with which state.';
+comment on function app_private.ask_provider is 'Records that a browser is sent to the provider, and with which state.';
 
 create function app_private.send_link(
   email text, secret_hash bytea, browser_hash bytea, return_to text, link text, network text
@@ -71,7 +71,8 @@ as $$
 begin
   perform app_private.refuse_problems(app_private.email_problems('email', email));
   perform app_private.count_sign_in(network);
-  -- By network as well: somebody who asks for links to another's address does not keep the other from getting one.
+  -- By network as well, so that somebody who asks for links to another person's address does not keep that person
+  -- from getting one.
   perform app_private.use_up(format('sign-in address %s', encode(sha256(convert_to(counted, 'utf8')), 'hex')),
     setting, 'Too many links were sent to this address; use the last one, or try again later.', interval '15 minutes')
   from (values
@@ -86,22 +87,24 @@ begin
 end
 $$;
 comment on function app_private.send_link is
-  'Mails a link to sign in to whoever asks, known here or not: the same is done for both, so nobody learns which. Refuses '
-  'with 400 what is not an address, and with 429 rate_limited too many for one address or from one network.';
+  'Mails a link to sign in, whether the address is known here or not, so that nobody learns which. Refuses with 400 a text '
+  'that is not an e-mail address, and with 429 rate_limited too many links for one address or from one network.';
 
 create function app_private.take_sign_in(secret_hash bytea, browser_hash bytea, by_mail boolean)
 returns app_private.sign_ins
 language sql security definer
 set search_path = pg_catalog, pg_temp
 begin atomic
-  -- Deleted and not marked: of two at the same time one finds it. Another browser takes nothing away.
+  -- Deletes the row instead of marking it, so that only one of two simultaneous requests finds it. Another browser
+  -- uses nothing up.
   delete from app_private.sign_ins as s
   where s.secret_hash = take_sign_in.secret_hash and s.browser_hash = take_sign_in.browser_hash
     and (s.email is not null) = by_mail and app_private.sign_in_is_open(s)
   returning s.*;
 end;
 comment on function app_private.take_sign_in is
-  'What this browser had begun, which thereby is over; nulls when it is used, too late, or of another browser.';
+  'The sign-in that this browser had begun, which is thereby used up; nulls if it was used before, has expired, or was begun '
+  'by another browser.';
 
 create function app_private.begin_session(
   secret_hash bytea, earlier_hash bytea, email text, issuer text default null, subject text default null
@@ -116,7 +119,8 @@ begin
 end
 $$;
 comment on function app_private.begin_session is
-  'Signs in whoever has proven an address, under a secret that is new. The session that the browser had before is over.';
+  'Begins a session, under a new secret, for a person who has proven their address. Ends the session that the browser had '
+  'before.';
 
 create function app_private.follow_link(secret_hash bytea, browser_hash bytea, session_hash bytea, earlier_hash bytea)
 returns text
@@ -133,7 +137,8 @@ begin
 end
 $$;
 comment on function app_private.follow_link is
-  'Signs in whoever comes with the link that was sent to them; returns where they wanted to be, or null when it is no good.';
+  'Signs in the person who follows the link that was sent to them; returns the page they wanted, or null if the link is not '
+  'valid.';
 
 create function app_private.find_session(secret_hash bytea) returns jsonb
 language plpgsql security definer
@@ -144,7 +149,7 @@ declare
 begin
   select * into found from app_private.sessions as s
   where s.secret_hash = find_session.secret_hash and app_private.session_is_live(s);
-  -- Not with every request, and not behind another that is doing it.
+  -- At most once a minute, and without waiting for another request that is doing it.
   if found.last_used_at < now() - interval '1 minute' then
     update app_private.sessions as s set last_used_at = now()
     from (
@@ -157,7 +162,7 @@ begin
 end
 $$;
 comment on function app_private.find_session is
-  'The person of the live session whose text has this SHA-256; null when it is unknown, ended or over.';
+  'The person of the live session whose text has this SHA-256; null if it is unknown or has ended.';
 
 create function app_private.sessions_of(email text) returns setof app_private.sessions
 language plpgsql stable
@@ -188,7 +193,7 @@ begin
 end
 $$;
 comment on function app_private.end_sessions is
-  'Ends all sessions of a person, and the links that were sent to them; returns how many sessions these were.';
+  'Ends all sessions of a person, and the links that were sent to them; returns the number of sessions.';
 
 create function app_private.end_session_of_id(session_id text) returns bigint
 language sql
@@ -215,16 +220,17 @@ begin
 end
 $$;
 comment on function app_private.end_session is
-  'Signs out: this session, or all of its person; returns false for all where this one is over already.';
+  'Signs out: ends this session, or all sessions of its person if everywhere. Returns false if those cannot be ended because '
+  'this session has already ended.';
 
 create function app_private.forget_old_sessions() returns void
 language sql
 begin atomic
-  -- What a link was mailed with is worth nothing once it is over.
+  -- A mail is of no use once its link has expired.
   delete from app_private.mails
   where kind = 'sign_in' and created_at < now() - interval '1 day'
     or kind = 'confirm_claim' and created_at < now() - interval '7 days';
   delete from app_private.sign_ins as s where not app_private.sign_in_is_open(s);
   delete from app_private.sessions as s where not app_private.session_is_live(s);
 end;
-comment on function app_private.forget_old_sessions is 'Deletes sessions that are over, links that are, and the mails with such links.';
+comment on function app_private.forget_old_sessions is 'Deletes expired sessions and links, and the mails with such links.';

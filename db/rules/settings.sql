@@ -1,6 +1,6 @@
--- What an operator may set in app_private.settings. A rule that reads something else fails in the middle of somebody's request,
--- who can do nothing about it. A migration that takes one of these away, or makes it another type, drops the trigger first: the rules
--- come after it, and make it again.
+-- Which values an operator may set in app_private.settings. They are checked when they are set: a rule that read any
+-- other value would fail in the middle of a caller's request. A migration that removes one of these settings or
+-- changes its type drops the trigger first; the rules are applied after the migrations and create it again.
 
 create function app_private.setting_problem(name text, value jsonb) returns text
 language sql immutable
@@ -10,7 +10,7 @@ begin atomic
     when 'boolean' then
       case when jsonb_typeof(value) is distinct from 'boolean' then 'must be true or false, without quotes' end
     when 'number' then
-      -- Of another type it is not between two numbers. 20.0 is 20 to the rules.
+      -- A value of another JSON type is not between two numbers, and so is refused. The rules read 20.0 as 20.
       case when (value between to_jsonb(known.least) and to_jsonb(known.most) and value #>> '{}' ~ '^[0-9]+([.]0+)?$') is not true
         then format('must be a whole number from %s to %s, without quotes', known.least, known.most) end
     else
@@ -33,7 +33,8 @@ begin atomic
   where known.name = setting_problem.name;
 end;
 comment on function app_private.setting_problem is
-  'What is wrong with a value of a setting of the rules, for whoever sets it; null if nothing is, or the rules know none of that name.';
+  'What is wrong with a value of a setting, in words for the operator who sets it; null if nothing is, or if the rules know '
+  'no setting of that name.';
 
 create function app_private.validate_setting() returns trigger
 language plpgsql
@@ -42,7 +43,7 @@ as $$
 declare
   problem text;
 begin
-  -- No setting may be null, so that of one that the rules know this is a problem.
+  -- Null is a problem for every setting that the rules know, so this finds those settings.
   if tg_op <> 'INSERT' and app_private.setting_problem(old.name, null) is not null
     and (tg_op = 'DELETE' or new.name <> old.name) then
     raise exception using errcode = 'check_violation',
@@ -60,7 +61,7 @@ begin
 end
 $$;
 comment on function app_private.validate_setting is
-  'Row trigger: refuses a value that the rules could not read, and that a setting which they need is taken away.';
+  'Row trigger: refuses a value that the rules could not read, and refuses to delete or rename a setting that they need.';
 create trigger validate before insert or update of name, value or delete on app_private.settings
   for each row execute function app_private.validate_setting();
 
@@ -68,4 +69,5 @@ create view app_private.odd_settings with (security_invoker = true) as
 select s.name, app_private.setting_problem(s.name, s.value) as problem from app_private.settings as s
 where app_private.setting_problem(s.name, s.value) is not null;
 comment on view app_private.odd_settings is
-  'Settings with values from before these were looked at. Which ones were meant nobody knows, so every migrate tells of them.';
+  'Settings with malformed values from before values were checked. Which value was meant cannot be known, so every migrate '
+  'reports them.';

@@ -1,4 +1,4 @@
--- Every status a record has had, with the person who set it, at the time that the record itself has.
+-- The history of statuses: every status that a record has had, who set it, and when; the time is the record's own updated_at.
 
 do $make$
 declare

@@ -1,5 +1,6 @@
--- The trail: what changed, by whom, through which key or token, and request. Each history keeps its own part of it, in columns
--- that fill themselves (db/migrations/0044_trail.sql); here is what no other file keeps, and all of it together.
+-- The audit trail: what was changed, by whom, and through which key or token and which request. Each history records
+-- its own part of it, in columns that have defaults (db/migrations/0044_trail.sql); this file records the changes
+-- that no other history covers, and shows all of them together.
 
 create function app_private.note_administration(subject text, name text, change jsonb, by_email text default null)
 returns void
@@ -9,7 +10,8 @@ begin atomic
   insert into app_private.administration_history (subject, name, change, changed_by_email)
   values (subject, name, change, by_email);
 end;
-comment on function app_private.note_administration is 'Notes a change of what records and roles stand on.';
+comment on function app_private.note_administration is
+  'Records a change that has no history of its own, such as one of an organization, an API key or a list.';
 
 create function app_private.record_administration() returns trigger
 language plpgsql security definer
@@ -18,7 +20,7 @@ as $$
 declare
   change jsonb;
 begin
-  -- What only says that something changed is no change, and a key's hash is nobody's business.
+  -- A new timestamp alone is not a change, and the hash of a key must not be recorded.
   select jsonb_object_agg(now.key, now.value) into change
   from jsonb_each(to_jsonb(new)) as now
   where now.key not in ('created_at', 'updated_at', 'key_hash')
@@ -30,7 +32,7 @@ begin
 end
 $$;
 comment on function app_private.record_administration is
-  'Row trigger (subject, column of the name): notes which columns were set to what.';
+  'Row trigger (subject, column of the name): records the new values of the columns that changed.';
 create trigger record_change after insert or update on app_public.organizations
   for each row execute function app_private.record_administration('organization', 'org_uri');
 create trigger record_change after insert or update on app_private.api_keys
@@ -43,7 +45,7 @@ begin atomic
   select k.label from app_private.api_keys as k where k.key_id = change.changed_by_key;
 end;
 comment on function app_public.status_history_changed_by_key_label is
-  'What the operator called the key that the status was set with; null without one. Only keys that may review see it.';
+  'The operator''s label for the key with which the status was set; null without a key. Only keys that may review see it.';
 
 create view app_private.trail with (security_invoker = true) as
 with changes as (
@@ -73,4 +75,5 @@ select c.changed_at, c.subject, c.name, c.change, c.changed_by_email, c.changed_
 from changes as c
 left join app_private.api_keys as k on k.key_id = c.changed_by_key;
 comment on view app_private.trail is
-  'Every change that any history tells of, with who made it, who says so (a key, or the provider of a token), through which program and request.';
+  'Every change in any history: who made it, on whose word (a key, or the provider of a token), and through which program '
+  'and request.';

@@ -6,8 +6,8 @@ create function app_private.is_email(value text) returns boolean
 language sql immutable
 return char_length(value) <= 254
   and value ~ '^[A-Za-z0-9.!#$%&''*+/=?^_`{|}~-]+@([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?\.)+[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$'
-  -- At most 64 characters before the @ and 63 in each part of the domain. In one expression with the form that takes 25 times
-  -- as long, and a short address keeps to it in any case.
+  -- At most 64 characters before the @ and 63 in each label of the domain. Checked separately, because one expression
+  -- for all of it takes 25 times as long; an address of up to 64 characters cannot exceed these limits.
   and strpos(value, '@') <= 65
   and (char_length(value) <= 64 or value !~ '@.*[^.]{64}');
 comment on function app_private.is_email is 'Whether a text is an e-mail address, as HTML defines it, with a dotted domain.';
@@ -17,7 +17,7 @@ language sql immutable
 return host !~ '(^|[.])[0-9]+$'
   or host ~ '^((25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])([.](?!$)|$)){4}$';
 comment on function app_private.is_host is
-  'Whether a text is no address of IPv4 gone wrong: stores refuse a URI whose host ends in a number and is none.';
+  'False for a host that ends in a number without being an IPv4 address: graph stores refuse a URI with such a host.';
 
 create function app_private.is_http_uri(value text) returns boolean
 language sql immutable
@@ -25,10 +25,9 @@ return char_length(value) <= 2048
   and value ~ '^https?://[^][/?#\s<>"{}|\\^`@:]+(:[0-9]*)?([/?][^][\s<>"{}|\\^`#]*)?(#[^][\s<>"{}|\\^`#]*)?$'
   and value !~ '%(?![0-9A-Fa-f]{2})'
   and app_private.is_host(substring(value from '^https?://([^/?#:]*)'))
-  -- Jena resolves what it reads, so Fuseki would hold another URI than it was given, and perhaps one for two.
+  -- No dot segments: Jena resolves them, so Fuseki would hold another URI than it was given, and perhaps one URI for two.
   and value !~ '^[^/]+//[^/?#]*/([^?#]*/)?[.]{1,2}(/|[?#]|$)'
-  -- Control characters, what turns the direction of writing, characters for private use, and those that are none: RFC 3987
-  -- has no place for them.
+  -- No control characters, marks of writing direction, private-use characters or noncharacters: RFC 3987 does not allow them.
   and value !~ '[\u0001-\u0020\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069\ue000-\uf8ff\ufdd0-\ufdef\ufff0-\uffff\U0001fffe\U0001ffff\U0002fffe\U0002ffff\U0003fffe-\U0010ffff]';
 comment on function app_private.is_http_uri is 'Whether a text is an absolute http or https URI that can be written to the graph unchanged.';
 
@@ -37,7 +36,7 @@ language sql immutable
 return value ~ '^[0-9]{6}$';
 comment on function app_private.is_rop3 is 'Whether a text has the form of a ROP3 people-group code: six digits.';
 
--- Also the white space of typesetters, which comes with what is copied out of documents and tables, and the mark that some begin with.
+-- Also removes typographic white space, which comes with text copied from documents and tables, and the byte order mark.
 create function app_private.trimmed(value text) returns text
 language sql immutable
 return nullif(btrim(value, E' \t\n\r\f\x0b\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000\ufeff'), '');
@@ -65,34 +64,35 @@ language sql immutable
 return jsonb_build_array(jsonb_build_object('path', path, 'message', message));
 comment on function app_private.problem is 'One problem with one input, as the checks return it.';
 
--- No text may hold what only deceives its readers: controls; characters that turn the order of what follows, so that it
--- reads as something else; separators that are line ends to some programs and nothing to others; what is no character;
--- and U+FFFD, which stands where bytes could not be read. Marks that scripts need (joiners, U+200E and U+200F) are text.
+-- No text may contain characters that only deceive its readers: control characters; characters that change the order
+-- of the text after them, so that it reads as something else; separators that some programs take for line ends and
+-- others ignore; noncharacters; and U+FFFD, which stands for bytes that could not be decoded. Marks that scripts need
+-- (joiners, U+200E and U+200F) are allowed.
 create function app_private.refused_characters() returns text
 language sql immutable parallel safe
 return '[\u0001-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffd-\uffff'
   '\U0001fffe\U0001ffff\U0002fffe\U0002ffff\U0003fffe\U0003ffff\U0004fffe\U0004ffff\U0005fffe\U0005ffff\U0006fffe\U0006ffff\U0007fffe\U0007ffff\U0008fffe\U0008ffff'
   '\U0009fffe\U0009ffff\U000afffe\U000affff\U000bfffe\U000bffff\U000cfffe\U000cffff\U000dfffe\U000dffff\U000efffe\U000effff\U000ffffe\U000fffff\U0010fffe\U0010ffff]'
-  -- Alone it would let a terminal write over the line.
+  -- A lone carriage return would make a terminal overwrite the line.
   '|\r(?!\n)';
 comment on function app_private.refused_characters is 'The characters that no text may contain, as a regular expression.';
 
 create function app_private.character_problem(value text, lines boolean default false) returns text
 language sql immutable parallel safe
 return case
-  -- Not with format(), which is not immutable: PostgreSQL would no longer put this expression in the place of a call.
+  -- Not with format(), which is not immutable: PostgreSQL could no longer inline this function.
   when value ~ app_private.refused_characters() then 'must not contain the character U+'
     || regexp_replace('000' || upper(to_hex(ascii(substring(value from app_private.refused_characters())))), '^0+(?=.{4,}$)', '')
   when not lines and value ~ '[\t\n\r]' then 'must be one line without tabs'
 end;
 comment on function app_private.character_problem is
-  'What is wrong with the characters of a text, which may have lines or must be one; null when nothing is.';
+  'What is wrong with the characters of a text, which may have several lines if lines is true; null if nothing is.';
 
 create function app_private.is_blank(value text) returns boolean
 language sql immutable parallel safe
 return value !~ '[^\s\u00a0\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]';
 comment on function app_private.is_blank is
-  'Whether a text shows nothing: it is empty, or all of it is white space, joiners, marks of direction and fillers.';
+  'Whether a text shows nothing: it is empty, or has only white space, joiners, direction marks and fillers.';
 
 create function app_private.document_problem(document jsonb, lines boolean default false) returns text
 language sql immutable
@@ -107,13 +107,13 @@ return (
   where app_private.character_problem(found.text, lines) is not null
   limit 1);
 comment on function app_private.document_problem is
-  'The same for all texts within a JSON value; null when nothing is wrong with any of them.';
+  'What is wrong with the characters of the strings and keys in a JSON value; null if nothing is.';
 
 create function app_private.longest_text(kind text) returns integer
 language sql immutable parallel safe
 return case kind when 'name' then 200 when 'text' then 10000 end;
 comment on function app_private.longest_text is
-  'How many characters a name (one line: of a person, an organization, a place) and a text (with lines) may have.';
+  'The maximum number of characters of a name (one line: of a person, an organization, a place) or a text (several lines).';
 
 create function app_private.text_problems(
   path text, value text, required boolean default true, kind text default 'text'
@@ -142,7 +142,8 @@ comment on function app_private.text_problems is
 create function app_private.name_problems(path text, value text, required boolean default true) returns jsonb
 language sql immutable
 return app_private.text_problems(path, value, required, 'name');
-comment on function app_private.name_problems is 'Problems with a trimmed name: the same, and it is short and of one line.';
+comment on function app_private.name_problems is
+  'Problems with a trimmed name: as for a text, but it is shorter and must be one line.';
 
 create function app_private.required_problems(path text, value text) returns jsonb
 language sql immutable
@@ -162,7 +163,7 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  -- What was accepted under earlier rules is still somebody's.
+  -- An address that was accepted under earlier rules is still somebody's.
   if not exists (select from app_public.users as u where lower(u.email) = lower(require_address.email))
     and not exists (select from app_private.sessions as s where lower(s.email) = lower(require_address.email)) then
     perform app_private.refuse_problems(app_private.email_problems('email', email));
@@ -170,18 +171,20 @@ begin
 end
 $$;
 comment on function app_private.require_address is
-  'For the operator: refuses with 400 what is nobody''s address, lest nothing that is found by it be taken for nothing that is there.';
+  'For the operator: refuses with 400 a text that is not an e-mail address, so that a typing error is not taken for a person '
+  'about whom nothing is stored. The address of a known person or session always passes.';
 
 create function app_private.is_concept_uri(value text) returns boolean
 language sql immutable
 return app_private.is_http_uri(value)
-  -- A host, where the scheme has one, or what does not begin at a root: stores resolve all else.
+  -- With // after the scheme (and a host for http and https), or a path that does not begin with a slash: stores
+  -- resolve all others.
   or (value ~* '^(https?://([^/?#@]*@)?([^][/?#@:]|\[[0-9a-f:.]+\])|(?!https?:|file:(?!///))[a-z][a-z0-9+.-]*:(//|[^/?#]))'
     and coalesce(app_private.is_host(substring(value from '^[^:/?#]*://(?:[^/?#@]*@)?([^/?#:]*)')), true)
-    -- All else is as in any URI.
+    -- The rest is checked as in an http URI.
     and app_private.is_http_uri('http://x/' || regexp_replace(value, '^[^:]*:(//)?(?:([^/?#@]*@)?\[([0-9A-Fa-f:.]+)\])?', '\2\3')));
 comment on function app_private.is_concept_uri is
-  'Whether a text is an absolute URI, of any scheme under which stores take it as it is, that can be written to the graph unchanged.';
+  'Whether a text is an absolute URI that can be written to the graph unchanged; of any scheme, if stores take it as it is.';
 
 create function app_private.concept_uri_problems(path text, value text) returns jsonb
 language sql immutable
@@ -210,7 +213,7 @@ begin atomic
   where found <> '[]';
 end;
 comment on function app_private.problems_by_place is
-  'Which texts of a list, or URIs, counted from 0, have a problem: for imports, which leave those out and go on.';
+  'Which texts or URIs of a list have a problem, by index from 0: for imports, which leave these out and go on.';
 
 create function app_private.list_problems(path text, items text[], required boolean) returns jsonb
 language sql immutable
@@ -253,7 +256,7 @@ return case
   else app_private.problem(path, 'must be a calendar date, YYYY-MM-DD')
 end;
 comment on function app_private.date_problems is
-  'Problems with a date: PostgreSQL has some that a calendar, JSON and XSD have not, such as infinity.';
+  'Problems with a date: PostgreSQL has dates, such as infinity, that do not exist in a calendar, JSON or XSD.';
 
 create function app_private.number_problems(path text, value numeric) returns jsonb
 language sql immutable
@@ -262,7 +265,7 @@ return case
   else app_private.problem(path, 'must be a number')
 end;
 comment on function app_private.number_problems is
-  'Problems with a number: PostgreSQL has some that JSON and XSD have not, such as NaN.';
+  'Problems with a number: PostgreSQL has values, such as NaN, that JSON and xsd:decimal do not have.';
 
 create function app_private.rop3_problems(path text, code text) returns jsonb
 language sql immutable

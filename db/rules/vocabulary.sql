@@ -1,4 +1,5 @@
--- The controlled lists: which codes a new record may carry, and what makes an entry well-formed.
+-- The controlled vocabularies (accelerators, people groups, countries): which accelerator codes a new record may
+-- carry, and what makes an entry well-formed.
 
 create function app_private.check_accelerators(path text, codes text[]) returns void
 language plpgsql stable security definer
@@ -64,8 +65,9 @@ begin
 end
 $$;
 comment on function app_private.refuse_circle is
-  'Row trigger: refuses a code that is broader than itself, at once or by way of others, with 400. It would be below no accelerator.';
--- After all rows of the statement: an edition names them in any order.
+  'Row trigger: refuses with 400 a code that is broader than itself, directly or through others; it would belong to no '
+  'accelerator.';
+-- After all rows of the statement are written: an edition lists codes in any order.
 create trigger refuse_circle after insert or update of broader_code on app_public.accelerators
   for each row when (new.broader_code is not null) execute function app_private.refuse_circle();
 
