@@ -1,19 +1,19 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 
-/** A server that is frozen, or gone without a word, does not say goodbye. */
+/** How long to wait: a server that is frozen or unreachable never ends the connection. */
 const PATIENCE_MS = 1_000;
 
-/** Closes a connection in good order, or else breaks it. */
+/** Closes a connection cleanly, or destroys it if that takes too long. */
 export async function closeClient(client: pg.Client): Promise<void> {
   await withinPatience(client.end());
   client.connection.stream.destroy();
 }
 
 /**
- * Closes the connections of a pool, those that are lent when they come back, and waits until each has ended, as pg-pool itself
- * does not: a database that is shut down right after that would cut them off. One that does not end is left to the end of the
- * process.
+ * Closes the connections of a pool, those in use when they are returned, and waits until each has ended,
+ * which pg-pool itself does not: a database that is shut down right afterwards would cut them off. A
+ * connection that does not end in time is left open until the process ends.
  */
 export function closePool(pool: pg.Pool): Promise<void> {
   return withinPatience(Promise.all([allRemoved(pool), pool.end()]));

@@ -24,7 +24,7 @@ export type EmbeddedPostgres = {
   stop: () => Promise<void>;
 };
 
-/** The programs of a release of PostgreSQL, and what its initdb is to be told about the order of texts. */
+/** The programs of a release of PostgreSQL, and the locale options for its initdb. */
 export type PostgresPrograms = { initdb: string; pg_ctl: string; locale: readonly string[] };
 
 /** The embedded PostgreSQL cannot run here; the message is for the operator. */
@@ -37,7 +37,7 @@ export class EmbeddedPostgresError extends Error {
  * the service's database the first time.
  * @param directory created when absent
  * @param settings PostgreSQL settings, such as { fsync: "off" } for tests; `port` if it is free
- * @param programs of another release than the one that the service brings along
+ * @param programs of a release other than the bundled one
  * @throws EmbeddedPostgresError
  */
 export async function startEmbeddedPostgres(
@@ -81,14 +81,14 @@ export async function startEmbeddedPostgres(
       listen_addresses: "127.0.0.1",
       unix_socket_directories: "",
       max_connections: "200",
-      // Nobody rotates its log, and what callers are refused would fill it: the server logs what is its own fault.
+      // Nothing rotates this log, and errors caused by callers would fill it; the service logs its own.
       log_min_messages: "log",
       log_checkpoints: "off",
       ...settings,
     };
     const flags = Object.entries(options).map(([name, value]) => `-c ${name}='${value}'`);
     await startServer(join(dir, "postgres.log"), async (log) => {
-      // After a crash on the address that it had, where whoever was connected looks for it.
+      // After a crash, the port that it had, where its clients try to reconnect.
       port = await freePort(last ?? Number(wanted));
       await as(account, binaries.pg_ctl, [
         ...["start", "-w", "-t", "60", "-D", data, "-l", log],
@@ -110,7 +110,7 @@ export async function startEmbeddedPostgres(
   };
 }
 
-/** Keeps a log that has become long, and the one before it no more. */
+/** Renames a log that has become long, replacing the one renamed before. */
 async function setAsideLog(path: string): Promise<void> {
   const size = await stat(path).then(
     (found) => found.size,
@@ -195,7 +195,7 @@ async function as(account: Account | undefined, file: string, args: string[]): P
   }
 }
 
-/** The line of what a program has printed that says why it ended, with what PostgreSQL adds to it. */
+/** The line of a program's output that says why it ended, with PostgreSQL's DETAIL and HINT. */
 function reasonIn(output: string): string {
   const lines = output.trim().split("\n");
   const at = lines.findLastIndex((line) => /\b(FATAL|PANIC|error):/.test(line));
@@ -207,8 +207,8 @@ function reasonIn(output: string): string {
 }
 
 /**
- * Processes of a server that was killed may be there for a moment yet, and keep a new one from starting; and somebody else may
- * have taken the port since it was found free.
+ * Processes of a server that was killed may linger for a moment and keep a new one from starting; and another
+ * program may have taken the port since it was found free.
  */
 const REMAINS =
   /pre-existing shared memory block|lock file .* already exists|could not create any TCP\/IP sockets/;
@@ -223,7 +223,7 @@ async function startServer(log: string, start: (log: string) => Promise<void>): 
     try {
       return await start(log);
     } catch (error) {
-      // pg_ctl only says where to look.
+      // pg_ctl only says to look into the log.
       const said = await readFile(log).then(
         (text) => text.subarray(before).toString(),
         () => "",
@@ -241,7 +241,7 @@ async function startServer(log: string, start: (log: string) => Promise<void>): 
 
 async function makeDatabase(url: string): Promise<void> {
   const client = new pg.Client(url);
-  // It may be killed meanwhile: what is asked fails with that, and this process is not to.
+  // If the server is killed meanwhile, the queries fail; this process must not.
   client.on("error", () => undefined);
   try {
     await client.connect();

@@ -1,9 +1,12 @@
-// The logins of a database that one process both owns and serves.
+// Database logins for a process that both owns the database and serves requests from it.
 import { randomBytes } from "node:crypto";
 import { escapeLiteral } from "pg";
 import type pg from "pg";
 
-/** Where one login serves as well as owns: unless it is a superuser, it must be let into the roles that the server's own login may take on. */
+/**
+ * Grants the current login the roles that the server's own login may switch to, unless it is a superuser: for
+ * when one login both owns the database and serves requests.
+ */
 export async function mayBecomeApiRoles(owner: pg.Pool): Promise<void> {
   const { rows } = await owner.query<{ step: string }>(
     `select format('grant %I to current_user', role.rolname) as step
@@ -17,8 +20,8 @@ export async function mayBecomeApiRoles(owner: pg.Pool): Promise<void> {
 }
 
 /**
- * Gives the server's own login a password for the lifetime of this process.
- * @returns the URL of the database for it
+ * Gives the server's own login a new random password.
+ * @returns the URL of the database for that login
  */
 export async function serverLogin(owner: pg.Pool, ownerUrl: string): Promise<string> {
   const password = randomBytes(24).toString("base64url");

@@ -14,21 +14,21 @@ import { carryOut, MigrationError, migrationsIn, rulesIn } from "./sql-files.ts"
 // Any number will do as long as all versions of this program agree on it.
 const MIGRATION_LOCK = 7203544;
 
-/** Where the rules make functions, views, triggers and policies. */
+/** The schemas in which the rules create functions, views, triggers and policies. */
 export const SCHEMAS = ["app_public", "app_private", "rest"];
 
-/** How long a migration waits for others to let go of what it needs. */
+/** How long a migration waits for locks that other sessions hold. */
 const PATIENCE_MS = 600_000;
 
 export type Migration = { version: string; sql: string; checksum: string };
 
-/** What migrating and planning have in common. */
+/** Options of both migrating and planning. */
 export type MigrateOptions = {
-  /** where the folders migrations and rules are */
+  /** the directory with the folders migrations and rules */
   directory?: string;
-  /** is told in a line what is waited for */
+  /** called with one line that says what is being waited for */
   onWait?: (line: string) => void;
-  /** how long that is waited for */
+  /** how long to wait in all */
   patienceMs?: number;
 };
 
@@ -37,7 +37,7 @@ export type MigrateOptions = {
  * @param connectionString of the role that owns, or will own, the schema
  * @returns the versions that were applied by this call
  * @throws MigrationError when the database is newer than this program, or an applied migration was edited
- * @throws OutOfPatience when somebody else kept a lock; what was applied until then stays, nothing by halves
+ * @throws OutOfPatience when another session kept a lock; steps applied until then stay, none is half done
  */
 export async function migrate(connectionString: string, options: MigrateOptions = {}): Promise<string[]> {
   return alone(connectionString, options, async ({ client, directory, patience }) => {
@@ -58,7 +58,7 @@ export async function migrate(connectionString: string, options: MigrateOptions 
   });
 }
 
-/** Makes the table that says which migrations a database has been brought to. */
+/** Creates the table that records which migrations have been applied. */
 export async function openBook(client: pg.ClientBase): Promise<void> {
   await client.query(`
     create schema if not exists app_migrations;
@@ -71,7 +71,7 @@ export async function openBook(client: pg.ClientBase): Promise<void> {
 
 type Surroundings = { client: pg.PoolClient; directory: string; patience: Patience };
 
-/** Does work on a connection while no other migration, or plan of one, is under way. */
+/** Runs work on a connection while no other migration or plan is running. */
 export async function alone<Result>(
   connectionString: string,
   options: MigrateOptions,
@@ -94,7 +94,7 @@ export async function alone<Result>(
   }
 }
 
-/** Makes the roles that a dump refers to, before it is restored into a cluster that does not have them. */
+/** Creates the roles that a dump refers to, before it is restored into a cluster that lacks them. */
 export async function makeRoles(connectionString: string): Promise<void> {
   const pool = createPool(connectionString, { max: 1 });
   try {
@@ -141,7 +141,7 @@ export async function pendingMigrations(client: pg.ClientBase, directory: string
   return migrations.filter((migration) => !done.has(migration.version));
 }
 
-/** What a migration does, within the caller's transaction. */
+/** Applies a migration, within the caller's transaction. */
 export async function applyMigration(
   client: pg.ClientBase,
   { version, sql }: Pick<Migration, "version" | "sql">,
@@ -150,7 +150,7 @@ export async function applyMigration(
   await carryOut(client, `db/migrations/${version}.sql`, sql);
 }
 
-/** graphile-worker brings migrations of its own, each a transaction that would wait for locks as long as it takes. */
+/** Applies graphile-worker's own migrations, each a transaction that would wait for locks without a limit. */
 async function applyWorkerMigrations(
   client: pg.PoolClient,
   connectionString: string,
@@ -168,12 +168,12 @@ async function applyWorkerMigrations(
 
 function migrationPool(connectionString: string, config: pg.PoolConfig = {}): pg.Pool {
   const pool = createPool(connectionString, { max: 1, ...config });
-  // A limit that the operator has set for everybody's statements is not meant for these.
+  // A statement_timeout that the operator has set for all sessions must not apply to migrations.
   pool.on("connect", (client) => void client.query("set statement_timeout = 0").catch(() => undefined));
   return pool;
 }
 
-/** What db/rules/reset.sql has kept of the rules before would hold on to columns that a migration changes. */
+/** Drops the rules that db/rules/reset.sql has kept: they depend on columns that a migration may change. */
 async function dropEarlierRules(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ drops: string | null }>(
     `select string_agg(format('drop schema %I cascade', nspname), ';') as drops
@@ -188,7 +188,7 @@ export async function applyRules(client: pg.ClientBase, directory: string): Prom
   const folder = join(directory, "rules");
   const files = await rulesIn(folder);
   await lockAll(client, SCHEMAS);
-  // With the rules, which ask it: an upgrade that gives up leaves nothing behind.
+  // Created together with the rules, which read it, so that an upgrade that gives up leaves nothing behind.
   await client.query(`
     create table if not exists app_migrations.editions (
       number bigint generated always as identity primary key,
@@ -201,7 +201,7 @@ export async function applyRules(client: pg.ClientBase, directory: string): Prom
   await noteEdition(client, await editionOf(folder));
 }
 
-/** Going back to the rules of an earlier version takes those back that came after them. */
+/** Records the edition. Going back to the rules of an earlier version removes the editions after it. */
 async function noteEdition(client: pg.ClientBase, edition: string): Promise<void> {
   await client.query(
     `with there as (select number from app_migrations.editions where edition = $1),

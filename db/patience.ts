@@ -1,45 +1,45 @@
-// How a migration waits for other sessions: in short turns. Whoever wants a lock makes everybody queue behind it who
-// comes later, readers too, so it is asked for briefly, given up, and asked for again.
+// How a migration waits for locks of other sessions: in short turns. While a session waits for a lock, all
+// later ones, readers included, queue behind it, so the migration waits briefly, gives up, and tries again.
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 
-/** A lock was not had in all the time there was; the message says who kept it. */
+/** A lock was not obtained in the time allowed; the message says who holds it. */
 export class OutOfPatience extends Error {
   override name = "OutOfPatience";
 }
 
-/** How long to wait in all, and whom to tell what is waited for: one line, again when it is something else. */
+/** How long to wait in all, and a callback for a line on what is being waited for, whenever that changes. */
 export type Patience = {
   ms: number;
   onWait: (line: string) => void;
-  /** Whoever gives up says what there is then, and what to run again; without, it was a migration. */
+  /** For the error message: how things are left, and what to run again; by default those of a migration. */
   meanwhile?: string;
   again?: string;
 };
 
 /**
- * Less than PostgreSQL's deadlock_timeout of a second, after which a caller who waits for us, while we wait for it, would
- * be the one to be refused.
+ * Less than PostgreSQL's deadlock_timeout of a second, after which a caller in a deadlock with us would be
+ * the one that fails.
  */
 const TURN_MS = 500;
-/** Every so many turns one is longer than that second: only then does PostgreSQL end an autovacuum that is in the way. */
+/** Every so many turns one is longer than that second: only then does PostgreSQL cancel an autovacuum. */
 const LONG_TURNS = 5;
 const LONG_TURN_MS = 2_000;
 const LONGEST_PAUSE_MS = 5_000;
 
-/** A lock did not come within the turn, or two transactions waited for each other. */
+/** lock_not_available, when a lock was not obtained within the turn, and deadlock_detected. */
 const NOT_NOW = new Set(["55P03", "40P01"]);
 
-/** Whether what was refused may well be done a moment later. */
+/** Whether an error is temporary, so that the same may succeed a moment later. */
 export function passes(error: pg.DatabaseError): boolean {
   return NOT_NOW.has(error.code ?? "");
 }
 
 /**
- * Does work in a transaction, again and again until every lock that it needs was had within a turn.
- * @param work may run several times; what it did before is rolled back
- * @param end rollback: nothing of it stays at all
- * @throws OutOfPatience, or what the work threw
+ * Runs work in a transaction, and repeats it until it obtains every lock that it needs within a turn.
+ * @param work may run several times; a failed attempt is rolled back
+ * @param end `rollback` undoes the work in any case
+ * @throws OutOfPatience, or any other error of the work
  */
 export async function inTurns(
   client: pg.ClientBase,
@@ -61,10 +61,10 @@ export async function inTurns(
 }
 
 /**
- * Does work again and again until every lock that it needs was had within a turn.
- * @param client asks who has the locks
- * @param work is told for how long it may wait for a lock; what it leaves when it fails, the next turn goes on from
- * @throws OutOfPatience, or what the work threw
+ * Runs work, and repeats it until it obtains every lock that it needs within a turn.
+ * @param client for finding out who holds the locks
+ * @param work is given the lock timeout; the next turn goes on from what a failed attempt has left
+ * @throws OutOfPatience, or any other error of the work
  */
 export async function inTurnsOf(
   client: pg.ClientBase,
@@ -83,8 +83,8 @@ export async function inTurnsOf(
 }
 
 /**
- * Locks all tables and views of some schemas at once, within the time of one lock, so that nothing is waited for later
- * while others wait for what is locked already.
+ * Locks all tables and views of some schemas at once, within the timeout of a single lock, so that it does
+ * not wait for further locks while others wait for those it already holds.
  */
 export async function lockAll(client: pg.ClientBase, schemas: readonly string[]): Promise<void> {
   const { rows } = await client.query<{ relations: string | null }>(
@@ -120,7 +120,7 @@ export async function takeAdvisoryLock(
   }
 }
 
-/** Waits until every transaction that is under way now has ended: what they began to write is there then, or never comes. */
+/** Waits until every transaction running now has ended: its writes are visible by then, or never will be. */
 export async function othersToEnd(client: pg.ClientBase, patience: Patience): Promise<void> {
   const waiting = new Waiting(patience);
   const underWay = await transactions(client);
@@ -132,7 +132,7 @@ export async function othersToEnd(client: pg.ClientBase, patience: Patience): Pr
   }
 }
 
-/** Transactions of other sessions in this database, and who is at it. Each holds a lock on its own id, which anybody may see. */
+/** Running transactions in other sessions of this database, and who runs each, by the locks on their ids. */
 async function transactions(client: pg.ClientBase): Promise<Map<string, string>> {
   const { rows } = await client.query<{ id: string; holder: string }>(
     `select l.virtualtransaction as id, ${ACTIVITY} as holder
@@ -164,7 +164,7 @@ class Waiting {
     }
     if (this.#told !== line) this.#patience.onWait(line);
     this.#told = line;
-    // Not in step with others who do the same.
+    // With jitter, so that processes that wait do not retry in step.
     await sleep(Math.min(turn * 200, LONGEST_PAUSE_MS) * (0.5 + Math.random()));
   }
 }
@@ -176,7 +176,7 @@ const ACTIVITY = `
     when a.query_start is not null then ', which is at work' else '' end
   || coalesce(to_char(a.xact_start at time zone 'UTC', '" since "YYYY-MM-DD HH24:MI:SS" UTC"'), '')`;
 
-/** Who has had a lock on one of the service's tables for longest. */
+/** The session that has held a lock on one of the service's tables for longest. */
 async function tableHolder(client: pg.ClientBase): Promise<string | undefined> {
   const { rows } = await client.query<{ holder: string }>(
     `select ${ACTIVITY} as holder from pg_stat_activity as a

@@ -6,7 +6,7 @@ import { inTurns } from "./patience.ts";
 import { snapshot } from "./snapshot.ts";
 import type { Item, Kind } from "./snapshot.ts";
 
-/** Something that would be there, be gone, or be different. */
+/** An object that would be added, removed or changed. */
 export type Change = { kind: Kind; name: string; before: string | null; after: string | null };
 
 /** How many rows of a table would be written. */
@@ -18,23 +18,23 @@ export type Plan = {
   changes: Change[];
   /** Tables whose rows would be written. */
   rows: Written[];
-  /** What asks for a permission, by the permission. */
+  /** The functions, policies and views that check each permission, by permission. */
   askedBy: Record<string, string[]>;
-  /** What could not be tried, each with the reason. */
+  /** The steps that could not be tried, each with the reason. */
   untried: { what: string; why: string }[];
 };
 
-/** Why a step can wait until those before it are committed, by what PostgreSQL says of it. */
+/** Why a step can only be tried once those before it are committed, by PostgreSQL's error code. */
 const LATER: Readonly<Record<string, string>> = {
   // A new value of an enumeration.
   "55P04": "it cannot be used before the migration that adds it is committed",
-  // The schema of the queue, whose migrations are graphile-worker's and not tried.
+  // The schema of graphile-worker, whose own migrations are not tried.
   "3F000": "npm run migrate makes what is missing, as it begins with an empty database",
 };
 
 /**
- * Tries what migrate would do, and undoes it. Takes the locks that migrate takes, in the same short turns.
- * @param options.afterwards what else a migration does, on the same connection
+ * Does what migrate would do, and rolls it back. Takes the locks that migrate takes, in the same short turns.
+ * @param options.afterwards what a migration does after the rules, on the same connection
  */
 export async function planMigration(
   connectionString: string,
@@ -80,7 +80,7 @@ export function changesAnything(plan: Plan): boolean {
 
 type Step = { what: string; work: () => Promise<void> };
 
-/** Takes each step, up to one that has to wait until those before it are committed. */
+/** Runs the steps, up to the first that needs those before it to be committed; returns the ones not run. */
 async function inOrder(client: pg.ClientBase, steps: readonly Step[]): Promise<Plan["untried"]> {
   for (const [at, { work }] of steps.entries()) {
     await client.query("savepoint step");
@@ -115,7 +115,7 @@ function compare(before: readonly Item[], after: readonly Item[]): Change[] {
   ].toSorted((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name)));
 }
 
-/** What this transaction has written, as PostgreSQL counts it. */
+/** The rows that this transaction has written, as counted by PostgreSQL. */
 async function rowsWritten(client: pg.ClientBase): Promise<Written[]> {
   const { rows } = await client.query<Written>(
     `select format('%I.%I', schemaname, relname) as table, n_tup_ins::integer as added,

@@ -10,7 +10,10 @@ const CONNECT_TIMEOUT_MS = 10_000;
 /** How long a notification may take to arrive. */
 const NOTIFY_TIMEOUT_MS = 10_000;
 
-/** The database cannot be reached, is too old, or is behind a pooler that does not suit; the message is one line without the password. */
+/**
+ * The database cannot be reached, is too old, or is behind an unsuitable pooler; the message is one line
+ * without the password.
+ */
 class DatabaseUnusable extends Error {
   override name = "DatabaseUnusable";
 }
@@ -53,8 +56,8 @@ export async function requireDatabase(connectionString: string): Promise<void> {
 }
 
 /**
- * Makes sure that a connection keeps its session: a pooler in transaction mode loses what LISTEN has asked for, and
- * leaves advisory locks behind with whoever comes next.
+ * Makes sure that a connection keeps its session: a pooler in transaction mode loses the effect of LISTEN,
+ * and leaves advisory locks to the next client.
  * @throws DatabaseUnusable when a notification does not arrive within ten seconds
  */
 export async function requireSession(connectionString: string): Promise<void> {
@@ -87,7 +90,7 @@ function place(connectionString: string): string {
   return `${host}${pathname}`;
 }
 
-// A name with several addresses fails once for each.
+// A host name with several addresses fails once for each.
 function reason(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(reason).join("; ");
   return error instanceof Error ? error.message.replace(/\s*\n\s*/g, " ") : String(error);

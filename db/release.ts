@@ -1,4 +1,4 @@
-// Whether a database has been brought to the version of this program.
+// Whether a database has the migrations and rules of this program's version.
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,10 +8,10 @@ import { closePool } from "./close.ts";
 import { createPool } from "./pool.ts";
 import { migrationsIn } from "./sql-files.ts";
 
-/** How soon a database that lacks something is asked again. */
+/** How soon a database that lacks something is checked again. */
 const LOOK_MS = 500;
 
-/** The database has no rules at all, or none that could be asked. */
+/** No such schema, no such function: the database has no rules, or none that can answer this. */
 const NOTHING_TO_ASK: readonly (string | undefined)[] = ["3F000", "42883"];
 
 const MAY_NOT_ASK = "42501";
@@ -22,8 +22,8 @@ class OtherVersion extends Error {
 }
 
 /**
- * The name of a folder's rules, by their checksums as they were released: whoever changes a rule and applies it has other
- * rules of the same edition, which programs of that edition go on with.
+ * Identifies the edition of a folder's rules, by their checksums as released. An operator who changes a rule
+ * and applies it stays with the same edition, so that programs of that edition keep running.
  */
 export async function editionOf(rules: string): Promise<string> {
   return createHash("sha256")
@@ -31,7 +31,7 @@ export async function editionOf(rules: string): Promise<string> {
     .digest("hex");
 }
 
-/** What a database lacks that this program relies on: a file or a folder of its, or undefined. */
+/** What this program needs and a database lacks: the path of a migration, db/rules, or undefined. */
 export async function lackingIn(db: Pick<pg.Pool, "query">): Promise<string | undefined> {
   const migrations = await migrationsIn(join(import.meta.dirname, "migrations"));
   const edition = await editionOf(join(import.meta.dirname, "rules"));
@@ -49,11 +49,11 @@ export async function lackingIn(db: Pick<pg.Pool, "query">): Promise<string | un
 
 /** How a process waits for a migration. */
 type Waiting = {
-  /** for how long */
+  /** for how long at most */
   waitMs: number;
-  /** is told in a line what is waited for */
+  /** called with one line that says what is being waited for */
   onWait: (line: string) => void;
-  /** ends it without an error */
+  /** ends the wait without an error */
   stop: AbortSignal;
 };
 
@@ -64,15 +64,15 @@ async function problemOf(db: pg.Pool): Promise<Error | undefined> {
       ? undefined
       : new OtherVersion(`the database lacks ${lacking} of this version; run npm run migrate`);
   } catch (error) {
-    // During the first migration nobody is let in yet; a wrong login never will be, which it then says itself.
+    // During the first migration no login has rights yet; a wrong login ends with this error after the wait.
     if (error instanceof pg.DatabaseError && error.code === MAY_NOT_ASK) return error;
     throw error;
   }
 }
 
 /**
- * Waits until a database is of this program's version, or of a later one that came after it.
- * @throws OtherVersion when it is not in time, and what PostgreSQL says to a login that may not ask
+ * Waits until a database has the migrations and rules of this program's version; it may have later ones too.
+ * @throws OtherVersion when it does not in time; PostgreSQL's error for a login that may not check
  */
 export async function requireRelease(
   connectionString: string,

@@ -1,22 +1,22 @@
 import type pg from "pg";
 
-/** What every IRI of the graph begins with, under the names of the settings that keep it. */
+/** The prefixes of all IRIs in the graph. */
 type GraphSettings = {
-  /** what the URIs of records and new organizations begin with, without a trailing slash */
+  /** prefix of the URIs of records and new organizations, without a trailing slash */
   graphDataUrl: string;
   /** what the prefix `ns:` stands for */
   namespaceUrl: string;
 };
 
-/** What the settings of the environment are called in the database. */
+/** The name of each setting in the database, in the environment and in this program. */
 const VARIABLES = [
   ["graph_data_url", "GRAPH_DATA_URL", "graphDataUrl"],
   ["namespace_url", "NAMESPACE_URL", "namespaceUrl"],
 ] as const;
 
-/** Thrown when a process would give the graph other names than the service has. */
+/** Thrown when a process would write the graph with other prefixes than the rest of the service. */
 class OtherNames extends Error {
-  /** @param variable of the environment, and what it says here and there */
+  /** @param variable of the environment, with its values here and in the database */
   constructor(variable: string, here: string, there: string) {
     super(
       `${variable} is ${here} here, and was ${there} when the service was last migrated; ` +
@@ -26,7 +26,7 @@ class OtherNames extends Error {
 }
 
 /**
- * Tells the rules what they need to know about the environment; called whenever the service is started or migrated.
+ * Stores the environment's settings for the rules; called whenever the service is started or migrated.
  * @param db of the role that owns the schema
  */
 export async function saveSettings(db: pg.Pool | pg.ClientBase, settings: GraphSettings): Promise<void> {
@@ -38,7 +38,7 @@ export async function saveSettings(db: pg.Pool | pg.ClientBase, settings: GraphS
   }
 }
 
-/** What is wrong with settings that were made before the rules looked at them: a sentence each. */
+/** What is wrong with settings that were stored before the rules checked them: a sentence each. */
 export async function oddSettings(db: Pick<pg.ClientBase, "query">): Promise<string[]> {
   const { rows } = await db.query<{ said: string }>(
     "select format('The setting %s %s.', name, problem) as said from app_private.odd_settings order by name",
@@ -47,7 +47,7 @@ export async function oddSettings(db: Pick<pg.ClientBase, "query">): Promise<str
 }
 
 /**
- * Two processes with different settings would each take what the other writes for wrong.
+ * Refuses settings other than the database's: two processes would each take the other's writes for errors.
  * @throws OtherNames when these are not what the service was migrated with
  */
 export async function requireSameNames(

@@ -1,7 +1,7 @@
-// What migrations and rules make of a database, as text that two states of it can be compared by.
+// What migrations and rules have created in a database, as text by which two states can be compared.
 import type pg from "pg";
 
-/** Kinds of what there is, in the order in which a reader wants to hear of them. */
+/** The kinds of objects, in the order in which a reader wants to see them. */
 export const KINDS = [
   "permission",
   "policy",
@@ -20,13 +20,13 @@ export const KINDS = [
 
 export type Kind = (typeof KINDS)[number];
 
-/** Something that there is: named within its kind, and what it consists of. */
+/** An object: its kind, its name, unique within the kind, and its definition. */
 export type Item = { kind: Kind; name: string; definition: string };
 
-/** Everything of some schemas, and what each role may do by the lists of permissions; within a transaction. */
+/** All objects of some schemas, and the permissions of each role; must be called within a transaction. */
 export async function snapshot(client: pg.ClientBase, schemas: readonly string[]): Promise<Item[]> {
   const { rows: path } = await client.query<{ path: string }>(
-    // Names are written in full where the path does not lead to them.
+    // With an empty search_path, all names are written with their schema.
     "select current_setting('search_path') as path, set_config('search_path', '', true)",
   );
   const { rows } = await client.query<Item>(CATALOG, [schemas]);

@@ -1,4 +1,4 @@
-// The files of SQL that make a database what it is: which of them there are, and how one of them is carried out.
+// The SQL files of migrations and rules: which there are, and how one is executed.
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
@@ -6,7 +6,7 @@ import { passes } from "./patience.ts";
 
 const INDEX = "index.sql";
 
-/** What PostgreSQL was at when it refused a command that begins or ends a transaction. */
+/** The error with which PostgreSQL refuses a command that begins or ends a transaction within EXECUTE. */
 const EXECUTE = { code: "0A000", routine: "exec_stmt_dynexecute" };
 
 /** The database and this program do not match; the message says how. */
@@ -21,7 +21,7 @@ export async function migrationsIn(folder: string): Promise<string[]> {
 
 /**
  * The files of rules in a folder, in the order of its index.
- * @throws MigrationError for a line of the index that says something else, and where it does not name just what is there
+ * @throws MigrationError for a malformed line of the index, and if it does not name each file exactly once
  */
 export async function rulesIn(folder: string): Promise<string[]> {
   const lines = (await readFile(join(folder, INDEX), "utf8")).split(/\r?\n/);
@@ -37,7 +37,7 @@ export async function rulesIn(folder: string): Promise<string[]> {
   });
   const there = new Set((await sqlFilesIn(folder)).filter((file) => file !== INDEX));
   for (const file of named) {
-    // What is named twice is not there the second time.
+    // A file that is named twice is missing the second time.
     if (!there.delete(file)) {
       throw new MigrationError(`db/rules/${INDEX} names ${file}, which is not there or was named before.`);
     }
@@ -55,10 +55,10 @@ async function sqlFilesIn(folder: string): Promise<string[]> {
 }
 
 /**
- * Carries out what a file says, within the caller's transaction, which it cannot end: sent as it stands, a commit in it would,
- * and leave what came before for good.
- * @param place its name, for messages
- * @throws MigrationError for what PostgreSQL refuses, with its line; what passes by itself as it is
+ * Executes the SQL of a file within the caller's transaction, which it cannot end: if it were sent directly,
+ * a commit in it would make everything before it permanent.
+ * @param place the file's name, for messages
+ * @throws MigrationError for an error of PostgreSQL, with its line; a temporary one (see passes) unchanged
  */
 export async function carryOut(client: pg.ClientBase, place: string, sql: string): Promise<void> {
   await client.query("select set_config('engagement.sql', $1, true)", [sql]);
@@ -75,7 +75,7 @@ export async function carryOut(client: pg.ClientBase, place: string, sql: string
     });
 }
 
-/** The line at which PostgreSQL saw a mistake, if it says where: in the file, or in the body of a function in it. */
+/** The line of an error, in the file or in the body of a function in it, if PostgreSQL reports a position. */
 function lineOf({ internalPosition, internalQuery = "" }: pg.DatabaseError, sql: string): number | undefined {
   const start = sql.indexOf(internalQuery);
   if (internalPosition === undefined || start === -1) return undefined;

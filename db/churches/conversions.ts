@@ -15,14 +15,14 @@ export type Conversion = (value: unknown) => string | null;
 
 /**
  * The conversion of a column.
- * @param countries alpha-2 codes by every code that may stand for them
+ * @param countries alpha-2 codes by each code that is accepted for them
  */
 export function conversionOf(column: ChurchColumn, countries: ReadonlyMap<string, string>): Conversion {
   const convert = conversions(column, countries)[column.kind];
   return (value) => (isBlank(value) ? null : convert(value));
 }
 
-/** Spaces are nothing as well: to JavaScript they would be the number 0. */
+/** Spaces alone count as blank too: JavaScript would convert them to the number 0. */
 function isBlank(value: unknown): boolean {
   return value === null || value === undefined || (typeof value === "string" && value.trim() === "");
 }
@@ -92,12 +92,12 @@ function conversions(
   };
 }
 
-/** A value as text; of a list or an object JavaScript would make one in its own way, or fail to. */
+/** A scalar value as text. Lists and objects are refused: JavaScript would convert them oddly, or fail to. */
 function wordOf(value: unknown): string {
   if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean") {
     throw new ValueError("must be text");
   }
-  // It may have been another one in the file, and with it another church.
+  // It may have been a different number in the file, and so the id of a different church.
   if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
     throw new ValueError("is a number too large to be read exactly; write it as text");
   }

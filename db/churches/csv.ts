@@ -1,5 +1,5 @@
-// CSV as csv-parse reads it, one record after another with its line. What csv-parse cannot do is continue after a
-// misplaced quote: here only that record is lost, and reading continues on the line after the one it began on.
+// Reads CSV with csv-parse, one record after another with its line. csv-parse cannot continue after a
+// misplaced quote: here only that record is lost, and reading continues on the line after its first.
 import { CsvError, parse } from "csv-parse/sync";
 import { LONGEST_RECORD, TOO_LONG, wholeLines } from "./lines.ts";
 
@@ -7,7 +7,7 @@ import { LONGEST_RECORD, TOO_LONG, wholeLines } from "./lines.ts";
 type CsvRecord = { line: number; cells: string[] } | { line: number; cells?: undefined; problem: string };
 
 export interface CsvOptions {
-  /** whether what surrounds a cell, or its quotes, is no part of it */
+  /** whether to ignore white space around cells and their quotes */
   trim?: boolean;
 }
 
@@ -31,7 +31,7 @@ export async function* csvRecords(
       }
       rest = rest.subarray(start);
       atStart &&= start === 0;
-      // What is still to come may close it; but one that is never closed must not swallow the file.
+      // A later block may close the quote; but one that is never closed must not swallow the file.
       const open = misfit === "CSV_QUOTE_NOT_CLOSED" && !last && rest.length < LONGEST_RECORD;
       if (misfit === undefined || open) return;
       yield { line, problem: "has misplaced quotes" };

@@ -17,7 +17,7 @@ type ChurchImportOptions = {
   strict?: boolean;
   /** Called for each row that was left out. */
   onProblem?: (place: Place, problem: string) => void;
-  /** Called with the columns that no church has; their values are left out. */
+  /** Called with unknown columns; their values are left out. */
   onUnknownColumns?: (columns: string[]) => void;
   /** Called with the number of further rows done. */
   onProgress?: (rows: number) => void;
@@ -131,7 +131,7 @@ async function countryCodes(pool: pg.Pool): Promise<Map<string, string>> {
   );
 }
 
-/** What replaces null in the columns that always have a value. */
+/** The defaults that replace null in columns that always have a value. */
 async function columnDefaults(pool: pg.Pool): Promise<Map<string, string>> {
   const { rows } = await pool.query<{ name: string; value: string }>(
     `select a.attname as name, pg_get_expr(d.adbin, d.adrelid) as value

@@ -36,7 +36,7 @@ export class Lane {
       );
       if (parts.strict) await client.query("begin");
     } catch (error) {
-      // Nobody else knows of it yet.
+      // No Lane has the client yet, so nothing else would release it.
       client.release(true);
       throw error;
     }
@@ -110,7 +110,7 @@ export class Lane {
       const state = error.code ?? "";
       // Two simultaneous imports may have deadlocked; the one that PostgreSQL stopped tries again.
       if (state.startsWith("40") && again > 0) return this.#write(rows, again - 1);
-      // Of a row too: a value that no index, JSON or text search can hold, nested too deeply or too long.
+      // Errors that a single row can cause; 54: too long or deeply nested for an index, JSON or text search.
       if (!/^(2[23]|54)/.test(state)) throw error;
       if (rows.length === 1) return refuse(rows[0]!.place, error.message);
       const middle = rows.length >> 1;
@@ -120,7 +120,7 @@ export class Lane {
   }
 }
 
-// The table's own trigger would refuse these too, but with them the whole batch, which would then have to be halved.
+// The table's trigger would refuse these too, but with them the whole batch, which would have to be halved.
 const TAKE_MALFORMED = `
   with malformed as materialized (
     select c.church_id as id, app_private.church_problems(to_jsonb(c)) as found

@@ -1,9 +1,9 @@
-// The lines of a file, as it arrives: however long one of them is, no more than a record is held in memory.
+// Splits a file into lines as it arrives. However long a line is, no more than a record is held in memory.
 
 /** The most bytes that one record may have. */
 export const LONGEST_RECORD = 2 ** 20;
 
-/** What is wrong with a line of more. */
+/** The problem with a line that has more. */
 export const TOO_LONG = `has more than ${LONGEST_RECORD} bytes`;
 
 /** Blocks of whole lines; undefined for each line that is longer than a record may be. */

@@ -85,7 +85,7 @@ function rowOf(place: Place, value: unknown): SourceRow {
     : { place, problem: "is not a church" };
 }
 
-/** In bytes: a geometry may be of many points. */
+/** In bytes: a geometry may have many points. */
 const LONGEST_FEATURE = 2 ** 24;
 
 /** The features of a FeatureCollection, or of a sequence of features, with no more than one held in memory. */
@@ -111,10 +111,10 @@ async function* readGeoJson(source: Readable): AsyncIterable<SourceRow> {
     jsonStreaming: true,
     streamValues: false,
   });
-  // The pipeline destroys the source with the parser's error, so who failed first is noted while it can be seen.
+  // The pipeline destroys the source with the parser's error, so it is noted here which of them failed first.
   let sourceFailed = false;
   source.once("error", () => (sourceFailed = !rows.errored));
-  // Nothing that has no end is kept in memory.
+  // The parser keeps a feature in memory, so one that never ends must be stopped.
   const within = async function* (bytes: AsyncIterable<Buffer>) {
     for await (const chunk of withoutSeparators(bytes)) {
       sinceFeature += chunk.length;
@@ -123,7 +123,7 @@ async function* readGeoJson(source: Readable): AsyncIterable<SourceRow> {
       yield chunk;
     }
   };
-  // Whatever ends either of the two ends the other, and the loop below learns of it.
+  // When either stream ends or fails, the pipeline ends the other, and the loop below gets the error.
   pipeline(source, within, rows, () => undefined);
   try {
     yield* rows as AsyncIterable<SourceRow>;
@@ -136,7 +136,7 @@ async function* readGeoJson(source: Readable): AsyncIterable<SourceRow> {
   if (!whole) throw new SourceError("it is empty; a GeoJSON file contains a FeatureCollection");
 }
 
-/** A GeoJSON text sequence (RFC 8142) has a record separator before each feature, which JSON does not know. */
+/** Turns record separators of a GeoJSON text sequence (RFC 8142), which JSON does not allow, into spaces. */
 async function* withoutSeparators(source: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   for await (const chunk of source) {
     const text = Buffer.from(chunk);
@@ -152,7 +152,7 @@ type Feature = {
   properties?: object | null;
 };
 
-/** The columns of a feature; undefined if the value is not one. */
+/** The columns of a feature; undefined if the value is not a feature. */
 function churchOfFeature(value: unknown): object | undefined {
   const { type, id, geometry, properties } = (value ?? {}) as Feature;
   if (type !== "Feature") return undefined;

@@ -1,4 +1,4 @@
-// A row of a file as a line of COPY.
+// Converts a row of a file to a line of COPY.
 import { CHURCH_COLUMNS } from "./columns.ts";
 import { conversionOf, ValueError } from "./conversions.ts";
 import type { Conversion } from "./conversions.ts";
