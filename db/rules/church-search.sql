@@ -23,8 +23,8 @@ begin
 end
 $$;
 comment on function app_private.churches_in_order is
-  'The next churches that meet the conditions, by a value and then by church_id; mark is the search and order that their '
-  'cursors name.';
+  'The next churches that meet the conditions, by a value and then by church_id; mark is the fingerprint of the search and '
+  'its order, for their cursors.';
 
 create function app_private.churches_nearest(
   conditions text, measure text, sort_value text, mark text[], place jsonb, take integer

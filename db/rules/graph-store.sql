@@ -26,8 +26,8 @@ begin atomic
     or (s.looked_at > now() - interval '15 seconds' and s.looked_at <= now()) is not true;
 end;
 comment on function app_private.note_graph_state is
-  'Records the state of the graph store and the reason in one sentence; docs/operations.md explains each state. What only '
-  'the worker seen_by could not see is ignored while another worker can.';
+  'Records the state of the graph store and the reason in one sentence; docs/operations.md explains each state. A failure '
+  'seen only by the worker seen_by is ignored while another worker can reach the store.';
 
 create function app_private.note_graph_work(state app_public.graph_state, reason text) returns void
 language sql

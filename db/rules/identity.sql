@@ -110,8 +110,8 @@ comment on function app_private.note_key_uses is
 
 create function app_private.current_person() returns text
 language sql stable
--- A person without an e-mail address is '', nobody, and not null, which would be a caller who may name anybody. So is a person
--- whose address is not ASCII: İ and the Kelvin sign are i and k in lower case, so the address would match somebody else's.
+-- Returns '' for a person without an e-mail address: null would mean a caller who may name anybody. Also for an
+-- address that is not ASCII: İ and the Kelvin sign are i and k in lower case, so it would match somebody else's.
 return case
   when current_setting('app.person', true) <> '' then
     coalesce(substring(current_setting('app.person')::jsonb ->> 'email' from '^[!-~]+$'), '')

@@ -20,7 +20,7 @@ begin
   if tg_op = 'UPDATE' and old.status in ('approved', 'rejected', 'withdrawn') then
     perform app_private.refuse('already_reviewed');
   elsif step <> all (allowed)
-    -- The auto-approval check, repeated when the proof that was missing has arrived.
+    -- Unless it is the auto-approval check, repeated because the proof that was missing has arrived.
     and not (step = 'pending_review → approved' and old.awaits_proof and new.email_verified) then
     raise exception using errcode = 'check_violation', message = format('an organization claim cannot go %s', step);
   end if;

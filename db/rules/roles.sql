@@ -54,7 +54,7 @@ begin
       when unique_violation then
         null;
       when others then
-        -- A grant that another owner made, or that was passed on, can only be revoked by its owner: just warn.
+        -- A grant that another owner made, or that was passed on, can only be revoked by its owner, so this only warns.
         if not is_taken then
           raise;
         end if;
