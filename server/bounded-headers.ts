@@ -12,7 +12,10 @@ const LONGEST_NAME = 100;
 /** A token may be longer; identity/tokens.ts refuses one that is too long. */
 const BOUNDED_ELSEWHERE = "authorization";
 
-/** Refuses headers that are too long, and requests whose host is not clear. */
+/** Node takes the first of several; a proxy before it may have checked another. */
+const GIVEN_ONCE = ["Host", "Authorization"];
+
+/** Refuses headers that are too long, and requests whose host or caller is not clear. */
 export const boundHeaders: RequestHandler = ({ headers, headersDistinct, httpVersion }, _response, next) => {
   const long = Object.entries(headers).filter(
     // Set-Cookie, which a request should not have, is a list.
@@ -26,9 +29,11 @@ export const boundHeaders: RequestHandler = ({ headers, headersDistinct, httpVer
       message: `The header ${name} has more than ${LONGEST} characters.`,
     });
   }
-  const hosts = headersDistinct["host"]?.length ?? 0;
-  if (hosts > 1) throw ambiguous("The header Host is there more than once.");
-  if (hosts === 0 && httpVersion === "1.1") throw ambiguous("The header Host is missing.");
+  for (const name of GIVEN_ONCE) {
+    const count = headersDistinct[name.toLowerCase()]?.length ?? 0;
+    if (count > 1) throw ambiguous(`The header ${name} is given more than once.`);
+  }
+  if (headers.host === undefined && httpVersion === "1.1") throw ambiguous("The header Host is missing.");
   next();
 };
 

@@ -83,10 +83,17 @@ export const FLOODS: readonly Mistake[] = [
   },
   {
     ...HEADERS,
-    rule: "a request is for one host",
-    before: "if (hosts > 1)",
-    after: "if (hosts > 2)",
-    only: "two hosts",
+    rule: "a request is for one host, and of one caller",
+    before: "if (count > 1)",
+    after: "if (count > 2)",
+    only: "two headers",
+  },
+  {
+    ...HEADERS,
+    rule: "who calls is said once",
+    before: '["Host", "Authorization"]',
+    after: '["Host"]',
+    only: "two headers",
   },
   {
     ...HELD,
