@@ -6,6 +6,28 @@ import pg from "pg";
 /** PostgreSQL 15, as server_version_num writes it: it introduced security_invoker views. */
 const OLDEST_VERSION = 150_000;
 const CONNECT_TIMEOUT_MS = 10_000;
+const VERSION = "server_version_num";
+
+/**
+ * What the rules rely on, and what a database, a role or a locale may have otherwise. What is only a matter of how values are
+ * written is set with each statement instead (server/postgres/connections.ts).
+ */
+const NEEDED: Readonly<Record<string, string>> = {
+  server_encoding: "UTF8",
+  // In a Turkish locale it is another letter, and one e-mail address would be two.
+  "lower('I')": "i",
+  // After waiting for a lock, the rules look at what others have committed meanwhile.
+  default_transaction_isolation: "read committed",
+  // They wait as long as their statement may take; this would end them with an error.
+  lock_timeout: "0",
+  // Otherwise no trigger runs.
+  session_replication_role: "origin",
+  // How they read and write SQL.
+  standard_conforming_strings: "on",
+  array_nulls: "on",
+  quote_all_identifiers: "off",
+};
+const ASKING = "select name, setting from pg_settings union all select 'lower(''I'')', lower('I')";
 
 /** How long a notification may take to arrive. */
 const NOTIFY_TIMEOUT_MS = 10_000;
@@ -20,21 +42,17 @@ class DatabaseUnusable extends Error {
 
 /**
  * Makes sure that a database is one that the service can work with.
- * @throws DatabaseUnusable when it does not answer within ten seconds, refuses the login, is older than 15, or begins transactions
- *   at another isolation level than READ COMMITTED
+ * @throws DatabaseUnusable when it does not answer within ten seconds, refuses the login, is older than 15, or has another
+ *   setting or locale than the rules need
  */
 export async function requireDatabase(connectionString: string): Promise<void> {
   const client = new pg.Client({ connectionString, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
   client.on("error", () => undefined);
-  let version: number;
-  let isolation: string | undefined;
+  let found: Readonly<Record<string, string>>;
   try {
     await client.connect();
-    const { rows } = await client.query<{ version: string; isolation: string }>(
-      "select current_setting('server_version_num') as version, current_setting('default_transaction_isolation') as isolation",
-    );
-    version = Number(rows[0]?.version);
-    isolation = rows[0]?.isolation;
+    const { rows } = await client.query<{ name: string; setting: string }>(ASKING);
+    found = Object.fromEntries(rows.map(({ name, setting }) => [name, setting]));
   } catch (error) {
     throw new DatabaseUnusable(`no database at ${place(connectionString)}: ${reason(error)}`, {
       cause: error,
@@ -42,15 +60,16 @@ export async function requireDatabase(connectionString: string): Promise<void> {
   } finally {
     await client.end().catch(() => undefined);
   }
+  const version = Number(found[VERSION]);
   if (version < OLDEST_VERSION) {
     throw new DatabaseUnusable(
       `the database at ${place(connectionString)} is PostgreSQL ${Math.floor(version / 10_000)}; 15 or newer is needed`,
     );
   }
-  // The rules wait for locks, and then look at what others have committed meanwhile.
-  if (isolation !== "read committed") {
+  for (const [name, needed] of Object.entries(NEEDED)) {
+    if (found[name] === needed) continue;
     throw new DatabaseUnusable(
-      `the database at ${place(connectionString)} has the default_transaction_isolation "${isolation}"; "read committed" is needed`,
+      `the database at ${place(connectionString)} has ${name} = ${found[name]}; it must be ${needed} for this login`,
     );
   }
 }

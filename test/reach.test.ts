@@ -26,17 +26,24 @@ function message(kind: string, ...parts: (string | number[])[]): Buffer {
   return Buffer.concat([Buffer.from(kind), length, body]);
 }
 
-/** Asks a server that lets everybody in and says of itself that it is of some version, and how its transactions begin. */
-async function asked(version: string, isolation = "read committed"): Promise<void> {
+const GOOD = {
+  ...{ server_version_num: "180001", server_encoding: "UTF8", "lower('I')": "i", lock_timeout: "0" },
+  ...{ default_transaction_isolation: "read committed", session_replication_role: "origin" },
+  ...{ standard_conforming_strings: "on", array_nulls: "on", quote_all_identifiers: "off" },
+};
+
+/** Asks a server that lets everybody in and says of itself that it is of some version, with some settings. */
+async function asked(version: string, settings: Partial<typeof GOOD> = {}): Promise<void> {
   const ready = message("Z", "I");
+  const columns = ["name\0", "setting\0"].flatMap((name) => [name, Array<number>(18).fill(0)]);
+  const rows = Object.entries({ ...GOOD, server_version_num: version, ...settings }).map((row) =>
+    message("D", [0, 2], ...row.flatMap((value) => [[0, 0, 0, Buffer.byteLength(value)], value])),
+  );
   const answer = Buffer.concat([
-    message(
-      "T",
-      [0, 2],
-      ...["version\0", "isolation\0"].flatMap((name) => [name, Array<number>(18).fill(0)]),
-    ),
-    message("D", [0, 2], ...[version, isolation].flatMap((value) => [[0, 0, 0, value.length], value])),
-    ...[message("C", "SELECT 1\0"), ready],
+    message("T", [0, 2], ...columns),
+    ...rows,
+    message("C", "SELECT 9\0"),
+    ready,
   ]);
   const server = createServer((socket) => {
     socket.on("error", () => undefined);
@@ -64,10 +71,35 @@ test("PostgreSQL 15 is new enough, 14 is not", async () => {
   await requireDatabase(database.url);
 });
 
-test("transactions that do not see what was committed while they waited are refused", async () => {
-  await expect(asked("180001", "repeatable read")).rejects.toThrow(
-    /has the default_transaction_isolation "repeatable read"; "read committed" is needed$/,
+test.each([
+  ["default_transaction_isolation", "repeatable read", "read committed"],
+  ["lock_timeout", "5000", "0"],
+  ["session_replication_role", "replica", "origin"],
+  ["standard_conforming_strings", "off", "on"],
+  ["array_nulls", "off", "on"],
+  ["quote_all_identifiers", "on", "off"],
+])("a database whose %s is %s is refused", async (name, setting, needed) => {
+  const owner = new pg.Client(database.url);
+  await owner.connect();
+  const alter = (what: string) =>
+    owner.query(`do $$ begin execute format('alter database %I ${what}', current_database()); end $$`);
+  try {
+    await alter(`set ${name} = ''${setting}''`);
+    await expect(requireDatabase(database.url)).rejects.toThrow(
+      new RegExp(`^the database at .* has ${name} = ${setting}; it must be ${needed} for this login$`),
+    );
+    await alter(`reset ${name}`);
+    await requireDatabase(database.url);
+  } finally {
+    await owner.end();
+  }
+});
+
+test("a database of another encoding is refused, and one in which I is no i", async () => {
+  await expect(asked("180001", { server_encoding: "SQL_ASCII" })).rejects.toThrow(
+    /has server_encoding = SQL_ASCII; it must be UTF8 for this login$/,
   );
+  await expect(asked("180001", { "lower('I')": "ı" })).rejects.toThrow(/has lower\('I'\) = ı; it must be i/);
 });
 
 test("who is not let in is told in one line, without the password", async () => {

@@ -158,11 +158,20 @@ export const REVIEWERS_TOLD: readonly Mistake[] = [
     after: "for (const socket of this.#sockets) socket.destroy();",
     tests: ["break-off"],
   },
-  {
-    rule: "a database whose transactions see what was there before they waited is refused",
-    file: "db/reach.ts",
-    before: 'if (isolation !== "read committed") {',
-    after: 'if (isolation === "read uncommitted") {',
-    tests: ["reach"],
-  },
+  ...[
+    ["in which I is another letter", `  "lower('I')": "i",\n`],
+    ["of another encoding", '  server_encoding: "UTF8",\n'],
+    [
+      "whose transactions see what was there before they waited",
+      '  default_transaction_isolation: "read committed",\n',
+    ],
+    ["that gives up waiting for a lock", '  lock_timeout: "0",\n'],
+    ["in which no trigger runs", '  session_replication_role: "origin",\n'],
+    ["that reads texts otherwise", '  standard_conforming_strings: "on",\n'],
+    ["that reads lists otherwise", '  array_nulls: "on",\n'],
+    ["that writes names otherwise", '  quote_all_identifiers: "off",\n'],
+  ].map(([which, line = ""]) => ({
+    ...{ rule: `a database ${which} is refused`, file: "db/reach.ts", before: line, after: "" },
+    ...{ tests: ["reach"], only: "a database (of|whose)" },
+  })),
 ];
