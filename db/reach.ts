@@ -22,6 +22,8 @@ const NEEDED: Readonly<Record<string, string>> = {
   lock_timeout: "0",
   // Otherwise no trigger runs.
   session_replication_role: "origin",
+  // Others write time zones as abbreviations, which cannot be read again.
+  DateStyle: "ISO",
   // How they read and write SQL.
   standard_conforming_strings: "on",
   array_nulls: "on",
@@ -67,7 +69,8 @@ export async function requireDatabase(connectionString: string): Promise<void> {
     );
   }
   for (const [name, needed] of Object.entries(NEEDED)) {
-    if (found[name] === needed) continue;
+    // Behind a comma DateStyle says how dates are read that are not in ISO 8601.
+    if (found[name]?.split(",", 1)[0] === needed) continue;
     throw new DatabaseUnusable(
       `the database at ${place(connectionString)} has ${name} = ${found[name]}; it must be ${needed} for this login`,
     );

@@ -29,7 +29,12 @@ function message(kind: string, ...parts: (string | number[])[]): Buffer {
 const GOOD = {
   ...{ server_version_num: "180001", server_encoding: "UTF8", "lower('I')": "i", lock_timeout: "0" },
   ...{ default_transaction_isolation: "read committed", session_replication_role: "origin" },
-  ...{ standard_conforming_strings: "on", array_nulls: "on", quote_all_identifiers: "off" },
+  ...{
+    DateStyle: "ISO, DMY",
+    standard_conforming_strings: "on",
+    array_nulls: "on",
+    quote_all_identifiers: "off",
+  },
 };
 
 /** Asks a server that lets everybody in and says of itself that it is of some version, with some settings. */
@@ -73,6 +78,7 @@ test("PostgreSQL 15 is new enough, 14 is not", async () => {
 
 test.each([
   ["default_transaction_isolation", "repeatable read", "read committed"],
+  ["DateStyle", "SQL, DMY", "ISO"],
   ["lock_timeout", "5000", "0"],
   ["session_replication_role", "replica", "origin"],
   ["standard_conforming_strings", "off", "on"],

@@ -165,6 +165,7 @@ export const REVIEWERS_TOLD: readonly Mistake[] = [
       "whose transactions see what was there before they waited",
       '  default_transaction_isolation: "read committed",\n',
     ],
+    ["that writes times otherwise", '  DateStyle: "ISO",\n'],
     ["that gives up waiting for a lock", '  lock_timeout: "0",\n'],
     ["in which no trigger runs", '  session_replication_role: "origin",\n'],
     ["that reads texts otherwise", '  standard_conforming_strings: "on",\n'],
