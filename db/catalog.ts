@@ -147,7 +147,7 @@ export const errors = {
   insufficient_role: [403, "The acting user's role in this organization does not allow this."],
   not_your_identity: [
     403,
-    "A person's token acts for that person alone; leave the e-mail address of who is acting out, or give your own.",
+    "A person's token acts for that person alone; omit the acting person's e-mail address, or give your own.",
   ],
   key_not_for_organization: [
     403,

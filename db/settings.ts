@@ -20,7 +20,7 @@ class OtherNames extends Error {
   constructor(variable: string, here: string, there: string) {
     super(
       `${variable} is ${here} here, and was ${there} when the service was last migrated; ` +
-        "nothing is written to the graph until both say the same",
+        "nothing is written to the graph until the two values agree",
     );
   }
 }

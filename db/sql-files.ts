@@ -69,7 +69,7 @@ export async function carryOut(client: pg.ClientBase, place: string, sql: string
       const line = lineOf(error, sql);
       const isOfTransactions = error.code === EXECUTE.code && error.routine === EXECUTE.routine;
       const why = isOfTransactions
-        ? "a file is carried out whole or not at all, so begin, commit, rollback and savepoint cannot stand in it"
+        ? "a file is carried out whole or not at all, so it must not contain begin, commit, rollback or savepoint"
         : error.message;
       throw new MigrationError(`${place}${line === undefined ? "" : `:${line}`}: ${why}`, { cause: error });
     });

@@ -220,7 +220,9 @@ test("the key comes first: what it is, and what its scope gets to", async () => 
     true,
   ]);
 
-  expect(refused.reasons[1].reason).toBe("Its scope api_read gets to nothing that asks for needs:write.");
+  expect(refused.reasons[1].reason).toBe(
+    "Its scope api_read gives access to nothing that requires needs:write.",
+  );
 
   // Of several that refuse, the first is what a caller is told.
   expect(await explain(world.member, "needs:write", "--key", read.id)).toMatchObject({

@@ -12,7 +12,7 @@ begin atomic
       'The acting user is not an active member of this organization and has no approved claim to it.'),
     (403, 'insufficient_role', 'The acting user''s role in this organization does not allow this.'),
     (403, 'not_your_identity',
-      'A person''s token acts for that person alone; leave the e-mail address of who is acting out, or give your own.'),
+      'A person''s token acts for that person alone; omit the acting person''s e-mail address, or give your own.'),
     (403, 'key_not_for_organization', 'This API key is for certain organizations and cannot be used for this one.'),
     (403, 'key_not_for_person', 'This API key is for certain persons and cannot be used in the name of this one.'),
     (403, 'permission_required', 'This requires a permission that the acting user does not have.'),

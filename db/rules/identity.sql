@@ -59,13 +59,13 @@ begin
   if new.organizations is distinct from old.organizations then
     foreach item in array coalesce(new.organizations, '{}') loop
       if not exists (select from app_public.organizations as o where o.org_uri = item) then
-        problems := problems || app_private.problem('organizations', format('names %s, which there is not', item));
+        problems := problems || app_private.problem('organizations', format('names %s, which does not exist', item));
       end if;
     end loop;
   end if;
   foreach item in array coalesce(new.networks::text[], '{}') loop
     if item::cidr <<= '::ffff:0:0/96' then
-      problems := problems || app_private.problem('networks', format('has %s, which is IPv4: write it as such', item));
+      problems := problems || app_private.problem('networks', format('contains %s, an IPv4 network; write it in IPv4 form', item));
     end if;
   end loop;
   perform app_private.refuse_problems(problems);

@@ -64,7 +64,7 @@ begin
           linked.recorded, linked.column, linked.list, linked.key)
       end,
       -- In GraphQL it is a list like those of foreign keys.
-      format(E'@behavior +filterProc +order\nThe %s %s.', linked.recorded, linked.holds));
+      format(E'@behavior +filterProc +order\nThe %s %s.', replace(linked.recorded, '_', ' '), linked.holds));
   end loop;
 end
 $make$;

@@ -67,7 +67,8 @@ comment on function app_private.review_status is
 
 insert into app_private.settings as s (name, value, description)
 values ('auto_approval_needs_verified_email', 'false',
-        'Whether only claimants who have proven their address are approved without a review: an application only states whose it is.')
+        'Whether only claimants who have proven their address are approved without a review; an application''s word does not prove '
+        'an address.')
 on conflict (name) do update set description = excluded.description where s.description <> excluded.description;
 
 create function app_public.claim_organization(

@@ -56,8 +56,8 @@ as $$
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
     raise exception using errcode = 'invalid_transaction_state', message =
-      'This is decided by what others have committed until it is its turn; a transaction that goes on seeing what was there when '
-      'it began cannot do it. Use READ COMMITTED.';
+      'This decision depends on what other transactions commit while it waits, which a transaction with an older snapshot '
+      'cannot see. Use READ COMMITTED.';
   end if;
 end
 $$;

@@ -79,10 +79,10 @@ begin
   where c.permission = key_reasons.permission and (c.routine is not null or cardinality(c.roles) > 0);
   return query select format('grant %s', (coalesce(reached, asking))[1]), reached is not null, 'insufficient_scope',
     case when reached is not null then format('Its scope %s gets as far as: %s.', key.scope, array_to_string(reached, ', '))
-      else format('Its scope %s gets to nothing that asks for %s.', key.scope, permission) end;
+      else format('Its scope %s gives access to nothing that requires %s.', key.scope, permission) end;
   if key.networks is not null then
     return query select 'app_private.authenticate', true, null::text,
-      format('It is for callers from %s; where from is not asked here.', array_to_string(key.networks, ', '));
+      format('It accepts calls from %s only; the caller''s network is not checked here.', array_to_string(key.networks, ', '));
   end if;
   if key.persons is not null then
     return query select 'app_private.require_own_identity', app_private.is_within(key.persons, lower(email)),
@@ -96,7 +96,7 @@ begin
     return query select 'app_private.require_organization',
       not for_all and app_private.is_within(key.organizations, org_uri), 'key_not_for_organization',
       case when for_all then format('It is for certain organizations, and %s is for all of the platform.', permission)
-        else format('It is for no organizations but %s.', array_to_string(key.organizations, ', ')) end;
+        else format('It is only for the organizations %s.', array_to_string(key.organizations, ', ')) end;
   end if;
 end
 $$;

@@ -19,7 +19,7 @@ comment on function app_private.sign_in_is_open is 'Whether a link, or a provide
 -- Generated once per installation and never logged: a digest of the address alone could be reversed by trying addresses.
 insert into app_private.settings as s (name, value, description)
 values ('person_digest_key', to_jsonb(gen_random_uuid()),
-        'Goes into what persons without a provider are called in limits and logs, so that nobody finds their address by trying.')
+        'Key for the digests that identify persons without a provider in limits and logs, so that addresses cannot be found by trying.')
 on conflict (name) do update set description = excluded.description where s.description <> excluded.description;
 
 create function app_private.session_person(session app_private.sessions) returns jsonb

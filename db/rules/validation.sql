@@ -131,7 +131,7 @@ begin
   end if;
   found := app_private.character_problem(value, kind = 'text');
   if found is null and app_private.is_blank(value) then
-    found := 'must not be empty to the eye';
+    found := 'must contain a visible character';
   end if;
   return case when found is null then '[]' else app_private.problem(path, found) end;
 end
@@ -237,7 +237,7 @@ begin
     found := case
       when item is null or char_length(item) not between 1 and 64 then 'must be a code of 1 to 64 characters'
       else coalesce(app_private.character_problem(item),
-        case when app_private.is_blank(item) then 'must not be empty to the eye' end)
+        case when app_private.is_blank(item) then 'must contain a visible character' end)
     end;
     if found is not null then
       problems := problems || app_private.problem(format('%s[%s]', path, place), found);
