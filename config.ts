@@ -180,7 +180,7 @@ const environment = z.object({
   OIDC_ISSUER: optional(
     issuers.refine(
       (list) => list.every(({ issuer }) => isSafeProvider(issuer)),
-      "must begin with https://, or lead to this machine, because whoever can answer in its place can be anybody",
+      "must begin with https://, or lead to this machine: whoever can answer in the provider's place can sign in as anybody",
     ),
   ),
   OIDC_AUDIENCE: optional(z.string()),
@@ -355,7 +355,7 @@ function refuseContradictions(e: z.infer<typeof environment>): void {
   const serving = isLoopback(hostOf(e)) ? e.DATABASE_URL && "DATABASE_URL is" : `HOST is ${hostOf(e)}`;
   if (leading && serving && e.PLATFORM_URL === undefined) {
     throw new ConfigError(
-      `PLATFORM_URL: must be set too, as ${leading} is and ${serving}: links would lead to the address that is listened on, ` +
+      `PLATFORM_URL: must be set too, as ${leading} is and ${serving}: links would lead to the address that the server listens on, ` +
         "which is that of this machine's network interfaces and not the service's",
     );
   }

@@ -20,7 +20,7 @@ Usage: npm run migrate -- [--plan [--markdown] | --roles]
 
   --plan      says what it would change and changes nothing; exit code 1 if that is anything, 2 if it could not be tried
   --markdown  with --plan: as Markdown, for a pull request
-  --roles     makes the roles alone, which a dump refers to and does not bring along
+  --roles     creates only the roles, which a dump refers to but does not contain
   -h, --help  shows this
 `;
 
@@ -58,7 +58,7 @@ async function main(): Promise<number> {
     const pool = await context.pool();
     await settle(pool, config);
     for (const said of await oddSettings(pool))
-      process.stderr.write(`migrate: ${said} Set it: what goes by it may fail.\n`);
+      process.stderr.write(`migrate: ${said} Set it: requests that depend on it may fail.\n`);
     for (const version of applied) context.print(version, `applied db/migrations/${version}.sql`);
     context.print(
       null,

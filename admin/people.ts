@@ -14,7 +14,9 @@ export function registerPeople(program: Command, context: AdminContext): void {
 
   people
     .command("export")
-    .description("Print everything that is kept on a person, as JSON by table; for you to look through first")
+    .description(
+      "Print everything that is stored about a person, as JSON by table; review it before you pass it on",
+    )
     .requiredOption("--email <email>", "the person")
     .action(async ({ email }: { email: string }) => {
       const pool = await context.pool();

@@ -258,7 +258,7 @@ test.each<[string, DatabaseError, object]>([
     refusal("42883", "ERROR", "function does not exist"),
     {
       ...{ constructor: ReplicaUnfit, isBehind: false },
-      message: "it is no database of this service and version",
+      message: "it is not a database of this service and version",
     },
   ],
   ["is in the way of what it replays", refusal("40001"), { constructor: DatabaseError, code: "40001" }],

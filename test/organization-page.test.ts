@@ -397,7 +397,7 @@ describe("what its forms do", () => {
     await succeed(
       people.reader,
       { do: "claim", firstName: "Re", lastName: "Ader", duty: "Reads, again" },
-      "You have asked",
+      "Your request to join was sent",
     );
     const text = await open(people.reader);
     expect(partsOf(text)).toEqual(["withdraw"]);
@@ -801,7 +801,7 @@ describe.each([390, 1280])("%i pixels wide", (width) => {
         await write(page.getByLabel("First name"), "Re");
         await write(page.getByLabel("Last name"), "Ader");
         await press(page.getByRole("button", { name: "Ask to belong to it" }));
-        await told(page, "below is what became of that");
+        await told(page, "see below for its outcome");
         await press(page.getByRole("button", { name: "Take it back" }));
         await told(page, "taken back");
       }),

@@ -87,7 +87,7 @@ describe("the API reference", () => {
       ],
     });
     const [tags, thing] = text.split('name="thingId"');
-    expect([tags!.includes("Several have commas"), thing!.includes("Several have commas")]).toEqual([
+    expect([tags!.includes("Separate several values"), thing!.includes("Separate several values")]).toEqual([
       true,
       false,
     ]);
@@ -360,7 +360,7 @@ describe("the forms of an organization", () => {
     ["revoked", "set_member_status", { email, status: "revoked" }, /has ended/],
     ["appoint", "appoint_administrator", { email }, /has an administrator/],
     ["leave", "leave_organization", {}, /have left/],
-    ["claim", "claim_organization", { firstName: "Ana", roles: ["digs"] }, /have asked/],
+    ["claim", "claim_organization", { firstName: "Ana", roles: ["digs"] }, /request to join was sent/],
     ["withdraw", "withdraw_organization_claim", { claimId: "1" }, /taken back/],
   ])("%s asks one rule, and says what was done", async (action, rule, input, said) => {
     const sent = await sending({

@@ -158,7 +158,7 @@ describe("the page of an organization", () => {
     [
       "who is suspended",
       { membership: "suspended" },
-      ["Your membership is suspended; who manages its members can reinstate it."],
+      ["Your membership is suspended; an administrator of the organization can reinstate it."],
     ],
     [
       "who belongs to it by a claim alone",

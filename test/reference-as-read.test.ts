@@ -90,7 +90,7 @@ test("the API reference tells what each operation takes and answers, and where e
   const start = text.indexOf("First code.");
   expect(text.slice(start)).toEqual([
     ...["First code.", "Second."],
-    "For programs: [the OpenAPI document](/docs/openapi.json), of which this page is made.",
+    "For programs: [the OpenAPI document](/docs/openapi.json), from which this page is made.",
     ...["[Two words](#two-words)", "[Other](#other)", "[Objects](#objects)"],
     ...["Two words", "Of two words."],
     "GET /v0/things/{thingId}",
@@ -99,7 +99,7 @@ test("the API reference tells what each operation takes and answers, and where e
     "→",
     "thingId path, string, uuid, required {thingId=t1 required}",
     "kinds query, list of a or b, at most 5 items {kinds=}",
-    "Of these kinds. Several have commas between them.",
+    "Of these kinds. Separate several values by commas.",
     "limit query, integer, 1 to 200 {limit=7}",
     "How many. Otherwise 50.",
     "order query, up or down {order=} | | up|* down",

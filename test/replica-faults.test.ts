@@ -118,7 +118,7 @@ describe("a read URL that leads", () => {
     [
       "to a database of something else",
       ({ readUrl }) => elsewhere(readUrl, { pathname: "/postgres" }),
-      /^it is no database of this service and version$/,
+      /^it is not a database of this service and version$/,
     ],
     ["nowhere", ({ readUrl }) => elsewhere(readUrl, { port: "9" }), /^it does not answer$/],
     [

@@ -104,8 +104,8 @@ test("what was set before that was looked at does not keep a migration from runn
   const { code, stderr } = await migrating();
   expect([code, stderr]).toEqual([
     0,
-    "migrate: The setting claims_per_person_per_day must be a whole number from 0 to 1000000000, without quotes. Set it: what goes by it may fail.\n" +
-      "migrate: The setting person_digest_key must be a text, in double quotes. Set it: what goes by it may fail.\n",
+    "migrate: The setting claims_per_person_per_day must be a whole number from 0 to 1000000000, without quotes. Set it: requests that depend on it may fail.\n" +
+      "migrate: The setting person_digest_key must be a text, in double quotes. Set it: requests that depend on it may fail.\n",
   ]);
   await set("claims_per_person_per_day", "100");
   await set("person_digest_key", '"a key"');

@@ -36,8 +36,8 @@ export const PAGE_PARTS: readonly Mistake[] = [
     "docs/operation",
     "tells what a list takes",
     "how several values are written is told",
-    'schema.type === "array" ? "Several have',
-    'schema.type === "list" ? "Several have',
+    'schema.type === "array" ? "Separate several',
+    'schema.type === "list" ? "Separate several',
   ),
   inPart(
     "docs/operation",

@@ -30,8 +30,8 @@ Every route takes an API key, or the token of a person (a JWT of an OpenID provi
 be named. A key's scope is \`api_read\`, \`api_write\` (which \
 includes reading) or \`api_review\` (which includes both); each operation names the least one that it requires.
 
-Errors look the same everywhere: \`error\` is a code to branch on, \`message\` a sentence to read; who names \
-\`application/problem+json\` in \`Accept\` gets them as problem details (RFC 9457), with the same \`error\`. A method that a \
+Errors look the same everywhere: \`error\` is a code to branch on, \`message\` a sentence to read; clients that name \
+\`application/problem+json\` in \`Accept\` get them as problem details (RFC 9457), with the same \`error\`. A method that a \
 path does not support gets 405 \`method_not_allowed\`, a path that does not exist 404 \`not_found\`. Checks are made \
 in the order 401, 429, 400, 403, then 404 and 422. Unknown query parameters are ignored, unknown fields of a body \
 refused. \`OPTIONS\` answers 204 on every path, without a key.

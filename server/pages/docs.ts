@@ -54,7 +54,7 @@ function caller(visitor: Visitor | undefined): Content {
       API key
       <input type="password" name="key" autocomplete="off" spellcheck="false" placeholder="ek_…" />
     </label>
-    <noscript><p>Without scripts this page is to be read; requests are sent by a script of it.</p></noscript>
+    <noscript><p>Without JavaScript you can read this page, but not send requests from it.</p></noscript>
   </form>`;
 }
 
@@ -63,7 +63,7 @@ function reference({ info, tags, paths, components }: OpenApi): Content {
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   );
   return html`${info.description.split("\n\n").map((paragraph) => html`<p>${phrase(paragraph)}</p>`)}
-    <p>For programs: <a href="/docs/openapi.json">the OpenAPI document</a>, of which this page is made.</p>
+    <p>For programs: <a href="/docs/openapi.json">the OpenAPI document</a>, from which this page is made.</p>
     <nav aria-label="Groups">
       <ul class="groups">
         ${tags.map(({ name }) => html`<li><a href="#${idOf(name)}">${name}</a></li>`)}

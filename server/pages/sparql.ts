@@ -58,7 +58,7 @@ export function sparqlPage(endpoint: SparqlEndpoint, names: Pick<Names, "namespa
       scripts: ["sparql.js"],
       imports: IMPORTS,
       content: html`<p>
-          The whole graph, to be asked in
+          Query the whole graph in
           <a href="https://www.w3.org/TR/sparql11-query/" rel="noreferrer">SPARQL 1.1</a>. Programs send the
           same queries to <code>/v0/sparql</code>.
         </p>
@@ -129,7 +129,7 @@ function downloads(text: string, form: string): Content {
   const query = new URLSearchParams({ query: text }).toString();
   if (query.length > LONGEST_ADDRESS)
     return html`<p class="quiet">
-      This query is too long for an address; all of its answer is to be had from <code>POST /v0/sparql</code>.
+      This query is too long for a link; get the full answer from <code>POST /v0/sparql</code>.
     </p>`;
   const links = DOWNLOADS.filter(({ of }) => (of as readonly string[]).includes(form)).map(
     ({ path, label }) => html`<a href="${path}?${query}">${label}</a> `,

@@ -361,7 +361,7 @@ function unfit(preface: Preface, error: unknown): unknown {
   if (NOT_PREPARED.has(error.code ?? "") || isSick(error)) return error;
   const reason = error.code?.startsWith(OURS)
     ? error.message
-    : "it is no database of this service and version";
+    : "it is not a database of this service and version";
   return new ReplicaUnfit(reason, { cause: error, isBehind: error.code === BEHIND });
 }
 

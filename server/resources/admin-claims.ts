@@ -65,7 +65,7 @@ const similarOrganization = z
     status: z
       .enum(enums.organization_status)
       .describe(
-        "Who does not see all claims, with a key for all organizations, is told of active ones alone.",
+        "Callers who may not see all claims, or whose key is for certain organizations, get active organizations only.",
       ),
     alike: z
       .array(z.enum(["domain", "name", "website"]))

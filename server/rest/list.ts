@@ -52,8 +52,8 @@ export const statusFilter: Filter = {
 const updatedSince: Filter = {
   description:
     "Those that were created or updated at this time or later, in the order of their updatedAt, the earliest first. A " +
-    "change that took a while to commit has an earlier one than when it became visible, and deletions have none: to keep " +
-    "a copy, read GET /v0/changes.",
+    "change that took long to commit keeps the earlier time at which it was made; deletions do not appear. To keep a copy, " +
+    "read GET /v0/changes.",
   condition: `"updatedAt" >= ($1 ->> 'updatedSince')::timestamptz`,
 };
 

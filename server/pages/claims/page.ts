@@ -49,7 +49,7 @@ async function show(visit: Visit, open: string | undefined): Promise<Shown> {
             chosen
               ? claimBeside(visit, { filter, queue, claim: chosen })
               : html`<section class="quiet empty" id="claim" aria-label="Claim">
-                  ${queue.total > 0 ? html`<p>Choose a claim to see what there is to know of it.</p>` : ""}
+                  ${queue.total > 0 ? html`<p>Choose a claim to see its details.</p>` : ""}
                 </section>`
           }
         </div>

@@ -58,7 +58,7 @@ function field(
     </label>
     <p class="hint" id="${hint}">
       ${described({ ...schema, description: parameter.description ?? schema.description })}
-      ${schema.type === "array" ? "Several have commas between them." : ""}
+      ${schema.type === "array" ? "Separate several values by commas." : ""}
     </p>`;
 }
 

@@ -81,7 +81,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   revoked: "The membership has ended.",
   appointed: "The organization has an administrator now.",
   left: "You have left the organization.",
-  claimed: "You have asked to belong to the organization; below is what became of that.",
+  claimed: "Your request to join was sent; see below for its outcome.",
   withdrawn: "Your claim is taken back.",
   nothing: "Nothing was different, so nothing was changed.",
 };

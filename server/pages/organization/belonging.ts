@@ -33,7 +33,7 @@ function current(visit: Visit, standing: Standing, refusal?: ApiError): Content 
       )}`;
   }
   if (membership === "suspended")
-    return html`<p>Your membership is suspended; who manages its members can reinstate it.</p>`;
+    return html`<p>Your membership is suspended; an administrator of the organization can reinstate it.</p>`;
   return claim(visit, standing, refusal);
 }
 

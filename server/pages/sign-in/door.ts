@@ -208,7 +208,7 @@ function signOut({ sessions }: SignInParts): RequestHandler {
 }
 
 const STILL_ELSEWHERE =
-  "This session was over already, and nothing was changed now. If others may go on, sign in again, and then sign out everywhere.";
+  "Your session had already ended, so nothing was changed. To end your other sessions, sign in again and sign out everywhere.";
 const BEGIN_HERE = "Sign-in begins on this service's own page: /sign-in.";
 
 /** If the service is on https, refuses sign-in over http, or if the proxy that says https is not trusted. */
