@@ -11,7 +11,7 @@ const MOST_BYTES = 1_048_576;
 /** Each costs as much as a thousand bytes, and may have a single one. */
 const MOST_PIECES = 5_000;
 
-export const TOO_MUCH = `A request may have at most ${MOST_BYTES} bytes, in at most ${MOST_PIECES} pieces.`;
+export const TOO_MUCH = `A request may have at most ${MOST_BYTES} bytes, in at most ${MOST_PIECES} chunks.`;
 
 /**
  * Stops reading a request at these limits.

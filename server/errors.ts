@@ -25,7 +25,7 @@ type Registered = readonly [statusCode: number, sentence: string];
 const RAISED_HERE = {
   malformed_query: [400, "The query is not well-formed SPARQL."],
   missing_api_key: [401, "Send an API key, or a person's token: Authorization: Bearer <key or token>."],
-  invalid_token: [401, "This token of a person is not one that this service can verify."],
+  invalid_token: [401, "This service cannot verify this person's token."],
   invalid_session: [401, "You are signed out, or were away for too long; sign in again."],
   insufficient_scope: [403, "The scope of this API key, or of persons, does not allow this."],
   key_not_for_address: [403, "This API key is for certain networks and cannot be used from this address."],
@@ -49,7 +49,7 @@ const RAISED_HERE = {
   ],
   host_not_allowed: [
     403,
-    "While the demo key is live, the service answers only as localhost or 127.0.0.1: under no other name.",
+    "While the demo key is live, the service answers only under the names localhost and 127.0.0.1.",
   ],
   not_found: [404, "There is nothing at this path."],
   document_not_found: [404, "No GraphQL document is registered under this documentId."],
@@ -62,13 +62,13 @@ const RAISED_HERE = {
   internal_error: [500, "The service failed to answer; the failure has been logged."],
   query_failed: [
     500,
-    "The graph store failed in the middle of this query; leave out what does not fit every value it meets, such as HOURS of what is no date.",
+    "The graph store failed in the middle of this query; leave out functions that fail on some of the values, such as HOURS of something that is not a date.",
   ],
   service_busy: [503, "The service is busy; try again as soon as Retry-After says."],
   database_unavailable: [503, "The database is not available; try again."],
   identity_provider_unavailable: [
     503,
-    "The provider that vouches for persons does not answer, so nobody can tell who this is; try again.",
+    "The identity provider does not answer, so the caller cannot be verified; try again.",
   ],
   graph_unavailable: [503, "The graph store is not available; try again later."],
   query_timeout: [504, "The query took too long; ask for less."],
@@ -195,7 +195,7 @@ export function validationFailed(
     .slice(0, MOST_DETAILS)
     .map(({ path, message }) => ({ path: quoted(path, LONGEST_PATH), message }));
   const told = details.map(({ path, message }) => (path ? `${path} ${message}` : message)).join("; ");
-  const first = `Of ${count.toLocaleString("en")} problems the first ${MOST_DETAILS}: `;
+  const first = `The first ${MOST_DETAILS} of ${count.toLocaleString("en")} problems: `;
   return new ApiError("validation_failed", {
     message: `${count > MOST_DETAILS ? first : ""}${told}.`,
     details,
@@ -283,7 +283,7 @@ function registered(code: string | undefined): ErrorCode | undefined {
 // The answer was lost, not necessarily the request.
 const OUTCOME_UNKNOWN =
   "The connection to the database broke before it answered. If this request was to change something, it may have: " +
-  "repeat it with the same Idempotency-Key, or look first.";
+  "repeat it with the same Idempotency-Key, or check first.";
 
 const HTTP_ERRORS: Readonly<Record<number, ErrorCode>> = {
   413: "payload_too_large",

@@ -45,7 +45,7 @@ export function addServerMetrics(
   });
   const errors = new Counter({
     name: "http_errors_total",
-    help: "Refusals and failures that callers were told, by code and its status; one request may have several in GraphQL.",
+    help: "Refusals and failures returned to callers, by code and its status; one request may have several in GraphQL.",
     labelNames: ["code", "status"],
     registers,
   });
@@ -100,7 +100,7 @@ function watchReads(metrics: Metrics, reads: Reads, replica: Replica | undefined
   });
   const lag = new Gauge({
     name: "database_replica_lag_bytes",
-    help: "What the replica has not replayed of the log; left out while that cannot be told.",
+    help: "Bytes of the log that the replica has not replayed; left out while unknown.",
     registers,
   });
   used.remove();

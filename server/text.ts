@@ -144,7 +144,9 @@ const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/;
 
 function requireWellFormed(name: string, value: unknown): unknown {
   if (!name.isWellFormed() || (typeof value === "string" && !value.isWellFormed())) {
-    throw new ApiError("validation_failed", { message: "The body has half of a surrogate pair in a text." });
+    throw new ApiError("validation_failed", {
+      message: "The body contains half of a surrogate pair in a string.",
+    });
   }
   return value;
 }

@@ -348,7 +348,7 @@ test("an operator is told of a query's answer that broke off, and of a query tha
     await expect(answer.text()).rejects.toThrow();
     const warned = lines.slice(before).filter(({ level }) => level === WARN);
     expect(warned.map(({ msg }) => msg)).toEqual([
-      expect.stringContaining("goes on with a query whose time is over"),
+      expect.stringContaining("still runs a query past its timeout"),
       "a query's answer broke off",
     ]);
   } finally {

@@ -137,7 +137,7 @@ test("an answer larger than it may be is refused, and the connection serves the 
   expect((await send(service, lists(most))).errors).toBeUndefined();
   const refused = await send(service, lists(most + 2));
   expect(refused.errors?.[0]).toMatchObject({
-    message: expect.stringMatching(/larger than an answer may be/),
+    message: expect.stringMatching(/exceed the size limit/),
     extensions: { code: "validation_failed", statusCode: 400 },
   });
   expect((await send(service, lists(1))).errors).toBeUndefined();
@@ -302,7 +302,7 @@ describe("the connection of a request", () => {
     };
     const connection = new RequestConnection(lender, "key", {}, 10);
     const read = () => connection.use((client) => client.query({ text: "select 1" }));
-    const message = expect.stringMatching(/larger than an answer may be/);
+    const message = expect.stringMatching(/exceed the size limit/);
     const refused = { status: "rejected", reason: expect.objectContaining({ message }) };
     expect(await Promise.allSettled([read(), read()])).toEqual([refused, refused]);
   });

@@ -210,8 +210,8 @@ test("requests by id count towards the limit, found or not", async () => {
 
 test.each<[string, string, string]>([
   ["no JSON", "{", "broken.json: "],
-  ["a list", JSON.stringify([LABELS]), "not one JSON object of texts"],
-  ["no text", JSON.stringify({ [idOf(LABELS)]: 1 }), "not one JSON object of texts"],
+  ["a list", JSON.stringify([LABELS]), "not a JSON object that maps ids to texts"],
+  ["no text", JSON.stringify({ [idOf(LABELS)]: 1 }), "not a JSON object that maps ids to texts"],
   ["an empty text", JSON.stringify({ [idOf(" ")]: " " }), "is empty"],
   [
     "the id of another text",

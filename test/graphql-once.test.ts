@@ -399,7 +399,7 @@ describe("of an answer with an error in it nothing is kept, told, or done:", () 
     const before = await count();
     for (const [first, message] of [
       [20, /kept for an Idempotency-Key must not exceed 100,000\. This one has 1[0-9]{2},[0-9]{3}\./],
-      [60, /larger than an answer may be/],
+      [60, /exceed the size limit/],
     ] as const) {
       const { body } = await declare("large", {}, withAll(first));
       expect(body.errors[0].message).toMatch(message);

@@ -37,7 +37,7 @@ describe("a refusal by REST", () => {
     expect([answer.status, details.length, details[0].path]).toEqual([400, 50, "orgUri"]);
     expect(details.at(-1).path).toBe("f47");
     expect(message).toMatch(
-      /^Of 4,002 problems the first 50: orgUri .*; f47 is not a field of this request\.$/,
+      /^The first 50 of 4,002 problems: orgUri .*; f47 is not a field of this request\.$/,
     );
     expect(message).not.toContain("f48");
     expect(sizeOf(answer)).toBeLessThan(LONGEST);
@@ -47,7 +47,7 @@ describe("a refusal by REST", () => {
     const codes = Array.from({ length: 60 }, () => "XX");
     const { details, message } = (await declare({ ...need, concernsCountryCode: codes })).body;
     expect(details).toHaveLength(50);
-    expect(message).toMatch(/^Of 60 problems the first 50: concernsCountryCode\[0\] /);
+    expect(message).toMatch(/^The first 50 of 60 problems: concernsCountryCode\[0\] /);
   });
 
   test("repeats the first hundred characters of a name", async () => {
@@ -76,7 +76,7 @@ test("a refusal by SPARQL names the first fifty inputs at fault", async () => {
   ];
   for (const { status, body } of answers) {
     expect([status, body.details.length]).toEqual([400, 50]);
-    expect(body.message).toMatch(/^Of 4,000 problems the first 50: /);
+    expect(body.message).toMatch(/^The first 50 of 4,000 problems: /);
   }
 });
 

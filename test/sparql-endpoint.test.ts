@@ -166,7 +166,7 @@ describe("a place", () => {
     jest.advanceTimersByTime(69_999);
     expect(warnings).toEqual([]);
     jest.advanceTimersByTime(60_000);
-    expect(warnings).toEqual([expect.stringContaining("goes on with a query whose time is over")]);
+    expect(warnings).toEqual([expect.stringContaining("still runs a query past its timeout")]);
   });
 
   test("is one of half of them for a caller, for whom eight more wait, and of any for others", async () => {

@@ -225,7 +225,7 @@ export class RequestConnection {
     if (this.#bytesLeft >= 0) return;
     this.stop(
       new ApiError("validation_failed", {
-        message: "The answer would be larger than an answer may be; ask for less at once.",
+        message: "The answer would exceed the size limit; ask for less at once.",
       }),
     );
     throw this.#stopped;

@@ -78,7 +78,7 @@ export function readDocuments({ path, isOnly }: Config["persistedDocuments"]): D
   const documents = new Documents(attempt(path, () => manifestsAt(path)).flatMap(readManifest), isOnly);
   if (isOnly && documents.isEmpty) {
     throw new StartError(
-      `PERSISTED_DOCUMENTS_ONLY: would have nothing answered, since no document is registered at ${path}`,
+      `PERSISTED_DOCUMENTS_ONLY: would refuse every request, since no document is registered at ${path}`,
     );
   }
   return documents;
@@ -95,7 +95,7 @@ function readManifest(file: string): Registered[] {
   const entries = attempt(file, () => {
     const content = new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(file));
     const { data } = MANIFEST.safeParse(JSON.parse(content));
-    if (!data) throw new Error("it is not one JSON object of texts by their ids");
+    if (!data) throw new Error("it is not a JSON object that maps ids to texts");
     return Object.entries(data);
   });
   for (const [id, text] of entries) {

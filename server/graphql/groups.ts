@@ -72,7 +72,7 @@ export const GroupsPlugin: GraphileConfig.Plugin = {
             fields: () => ({
               count: {
                 type: build.getInputTypeByName(COUNT_FILTER),
-                description: "Those of so many records.",
+                description: "Groups with this many records.",
               },
             }),
           }),
@@ -86,7 +86,7 @@ export const GroupsPlugin: GraphileConfig.Plugin = {
             orderType(build, table),
             {},
             () => ({
-              description: "In which order groups come.",
+              description: "The order of groups.",
               values: Object.fromEntries(
                 Object.entries(values).map(([name, description]) => [name, { description }]),
               ),

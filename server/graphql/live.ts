@@ -80,7 +80,7 @@ function itemOfKind(kind: RecordKind) {
 /** The plugin that adds the type Subscription. */
 export const LivePlugin = extendSchema(() => ({
   typeDefs: parse(`
-    """What a change is of."""
+    """What changed."""
     enum ChangedKind {
       ${choices["changes.kind"].join("\n      ")}
     }
@@ -94,7 +94,7 @@ export const LivePlugin = extendSchema(() => ({
     type Change {
       """Its place in the feed: pass the last one that you have as \`after\` to go on from there."""
       cursor: String!
-      """What it is of."""
+      """What changed."""
       kind: ChangedKind!
       """The \`needId\`, \`commitmentId\` or \`claimId\` of what changed."""
       id: UUID!
@@ -110,11 +110,11 @@ export const LivePlugin = extendSchema(() => ({
       fromStatus: String
       """The status since, often the same; null when it was deleted."""
       toStatus: String
-      """As the list of REST shows it now, which may be after later changes; null when it is not there any more."""
+      """As the list of REST shows it now, which may be after later changes; null if it no longer exists."""
       item: JSON
       ${RECORD_KINDS.map(
         (kind) =>
-          `"""Where a record of this kind has changed: as the list of REST shows it now; null when it is not there any more."""\n      ${fieldOf(kind)}: Changed${TYPES[kind]}`,
+          `"""Where a record of this kind has changed: as the list of REST shows it now; null if it no longer exists."""\n      ${fieldOf(kind)}: Changed${TYPES[kind]}`,
       ).join("\n      ")}
     }
     ${RECORD_KINDS.map((kind) => contentOf(RECORDS[kind])).join("\n")}
@@ -128,7 +128,7 @@ export const LivePlugin = extendSchema(() => ({
         needId: UUID
         ${AFTER}
       ): Change!
-      """Changes of the organization claims that one reviews."""
+      """Changes of the organization claims that the reviewer decides."""
       claimsToReview(
         """Who reviews. Required with an API key; with a person's token it is that person."""
         adminEmail: String

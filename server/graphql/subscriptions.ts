@@ -76,9 +76,8 @@ function longer(waitedMs: number): number {
 }
 
 /** Each change goes to thousands of subscribers, so the size of an event is bounded by that of a record. */
-const TWICE =
-  "A subscription asks for each field under one name; give what it tells of the other names yourself.";
-const CONDITIONAL = "The field of a subscription is neither skipped nor included on a condition.";
+const TWICE = "A subscription may request each field under one name only; do not repeat it under an alias.";
+const CONDITIONAL = "The field of a subscription must not be conditional (@skip, @include).";
 
 /**
  * Whether @skip or @include makes the subscription's only field conditional, which GraphQL does not allow.

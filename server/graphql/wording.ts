@@ -21,7 +21,7 @@ export const WordingPlugin: GraphileConfig.Plugin = {
         if (scope.isPgAggregateContainerType)
           return { ...type, description: "Aggregates of all records, or of one group of them." };
         if (scope.isPgAggregateType)
-          return { ...type, description: "How many different values each field has; null is none." };
+          return { ...type, description: "How many different values each field has; null does not count." };
         return described(type, type.name);
       },
       GraphQLInputObjectType: (type) => described(type, type.name),

@@ -49,7 +49,7 @@ export const WORDS: ReadonlyMap<string, string> = new Map<string, string>([
       accelerator: "A broad category of work.",
       function: "One of the categories below an accelerator.",
     }),
-    ...enumeration("ChangedKind", "What a change is of.", {
+    ...enumeration("ChangedKind", "What changed.", {
       need: "A need.",
       commitment: "A commitment.",
       engagement_claim: "An attestation of work.",
@@ -57,7 +57,7 @@ export const WORDS: ReadonlyMap<string, string> = new Map<string, string>([
     }),
     ...enumeration("ChangeEvent", "What happened.", {
       created: "It is new.",
-      updated: "Something in it is another than before, its status perhaps.",
+      updated: "Something in it changed, perhaps its status.",
       deleted: "It is gone.",
     }),
     ...enumeration("ChurchBelief", "The traditions of churches.", {
@@ -78,7 +78,7 @@ export const WORDS: ReadonlyMap<string, string> = new Map<string, string>([
       rejected: "A reviewer rejected it; the notes say why.",
       withdrawn: "The claimant took it back.",
     }),
-    ...enumeration("ClaimResultVariant", "What became of a claim to an organization at once.", {
+    ...enumeration("ClaimResultVariant", "The immediate result of a claim to an organization.", {
       claimed: "It was approved by itself.",
       request_sent: "It was sent to the organization's administrators.",
       manual_review: "It was sent to the platform's reviewers.",
@@ -172,7 +172,7 @@ export const WORDS: ReadonlyMap<string, string> = new Map<string, string>([
     organizationClaimId: "The id of the claim to the organization.",
     claim: "The claim to the organization.",
     claims: "The claims to organizations of this page.",
-    resultVariant: "What became of the claim at once.",
+    resultVariant: "The immediate result of the claim.",
     routedTo: "Who reviews it; null if it was approved by itself.",
     reviewedAt: "When it was decided; null until then.",
     reviewedBy: "Who decided; null until somebody did.",
@@ -236,8 +236,7 @@ export const WORDS: ReadonlyMap<string, string> = new Map<string, string>([
     // Pages.
     limit: "How many to return at most, 1 to 200; 50 by default.",
     offset: "How many to skip.",
-    "Query.platformUsers.q":
-      "Words, or parts of them, each of which is to be found in their names or address.",
+    "Query.platformUsers.q": "Words, or parts of them, each of which must occur in their names or address.",
     exists: "Whether the service knows the person.",
     "UserCheck.orgUri": "URI of the organization that they joined last.",
     "UserCheck.orgName": "The name of the organization that they joined last.",

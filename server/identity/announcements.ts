@@ -75,7 +75,7 @@ export class Announcements {
     );
     const hasArrived = await Promise.race([arrival.promise, sleep(ARRIVAL_MS, false, { ref: false })]);
     this.#arrived = undefined;
-    if (!hasArrived) throw new NotAnnounced("what the database announces (NOTIFY) does not arrive");
+    if (!hasArrived) throw new NotAnnounced("notifications of the database (NOTIFY) do not arrive");
   }
 
   /** @param makeSure checks that announcements arrive, before the connection is used for anything else */

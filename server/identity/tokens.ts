@@ -123,7 +123,7 @@ export function personOf(
   }
   const believed = domains && Object.hasOwn(domains, issuer) ? domains[issuer] : undefined;
   if (believed && !believed.includes(email.slice(email.indexOf("@") + 1).toLowerCase())) {
-    throw invalid("This provider's word does not count for addresses of this domain.");
+    throw invalid("This provider is not trusted for addresses of this domain.");
   }
   const digest = createHash("sha256").update(`${issuer} ${subject}`).digest("hex");
   const id = digest.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, "$1-$2-$3-$4-$5");

@@ -168,7 +168,7 @@ export class LiveFeed {
 
 function tooSlow(): ApiError {
   return new ApiError("service_busy", {
-    message: "More waits to be read than is kept for a subscription; subscribe again after the last cursor.",
+    message: "Too many unread changes are waiting; subscribe again after the last cursor.",
   });
 }
 

@@ -55,7 +55,7 @@ const SLOW_MS = 1_000;
 /** How long after its timeout the store may go on with a query before the operator is told. */
 const OVERDUE_MS = 10_000;
 const OVERDUE =
-  "the graph store goes on with a query whose time is over; the query keeps its place until the store ends it, or is started anew";
+  "the graph store still runs a query past its timeout; it holds its slot until the store ends it or is restarted";
 const TOO_MUCH_TO_DESCRIBE = `This DESCRIBE finds more than can be described at once, ${MOST_DESCRIBED.toLocaleString("en")} resources; give it a smaller LIMIT.`;
 const MAX_BYTES = 64 * 1024;
 const RETRY_AFTER_SECONDS = "5";
