@@ -197,14 +197,14 @@ function measure(root: Node, names: Names): void {
     spent.times > MOST_STEPS_OF_TIMES
       ? "All that the query does with durations could take too long together for each solution, as far as its text shows how long they are; take " +
           "dates from a property, as in ?x dct:modified ?date, or compare them as they are, without casts of texts and without durations."
-      : "All that the query does with long values, patterns, dates and durations could take hours together; ask for less of it at once.",
+      : "All that the query does with long values, patterns, dates and durations could take hours in total; ask for less of it at once.",
   );
 }
 
 const TOO_CONSTANT =
-  "What the query makes of texts that are all written out would be made before anything else, at each place of it, and could take long; write out what comes of it.";
+  "An expression of constants alone is evaluated before the query runs, in each place, and could take long; write out its result.";
 const TOO_MUCH_SORTING =
-  "What the query sorts by would be made anew at each comparison, and could take long; give it a name, as with BIND(… AS ?key) or in SELECT, and sort by that, or by less.";
+  "An ORDER BY expression is evaluated again at each comparison, and could take long; give it a name, as with BIND(… AS ?key) or in SELECT, and sort by that, or by less.";
 
 /** What is known of a variable that may have either of two values. */
 function eitherOf(one: Value, other: Value): Value {
@@ -275,13 +275,13 @@ function valueBy(node: Node, known: Known): Value {
 function tooMuch(what: string, length: number): string {
   return (
     `Together ${what} could become too long for each solution of the query (${length.toLocaleString("en")} characters), ` +
-    "taking 1,000 for each value of the graph; make less of them at once."
+    "counting each value of the graph as 1,000 characters; make fewer of them at once."
   );
 }
 
 function tooMuchWritten(bytes: number): string {
   return (
-    `The query makes a graph, sorts, groups, joins or tells apart solutions, which are kept for that, and could write ${bytes.toLocaleString("en")} bytes of its own text into each, ` +
+    `The query makes a graph, sorts, groups, joins or removes duplicates, so all solutions are kept in memory, and could write ${bytes.toLocaleString("en")} bytes of its own text into each, ` +
     `of ${WRITTEN_KEPT.toLocaleString("en")} that it may; write less into the values, or make fewer of them.`
   );
 }
@@ -290,7 +290,7 @@ function tooLong(name: string, longest: number, isCopied: boolean): string {
   const where =
     longest === LONGEST
       ? ""
-      : ", and the query sorts, groups, joins or tells apart solutions, which are kept for that";
+      : ", and the query sorts, groups, joins or removes duplicates, so all solutions are kept in memory";
   const help = isCopied
     ? "do that in the SELECT of the GROUP_CONCAT, or do not join it with other patterns"
     : "join or replace less of what is made so already";

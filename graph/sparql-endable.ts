@@ -24,21 +24,21 @@ export function faultOfForm(query: Node): string | undefined {
   if (isPassingOver(query)) {
     if (where && !spanOf(where))
       return (
-        "OFFSET may not stand behind CONSTRUCT WHERE: write out what is to be made as well, " +
+        "OFFSET may not follow CONSTRUCT WHERE: write out what is to be made as well, " +
         "as in CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o } OFFSET 10."
       );
     if (described(query)[0] === undefined && isGrouped(query))
-      return "OFFSET may not stand behind groups and aggregates but in a SELECT: put that into a subquery.";
+      return "OFFSET may follow groups and aggregates only in a SELECT: put that into a subquery.";
   }
   if (!values || !where || (spanOf(where) && !isGrouped(query))) return undefined;
   return (
-    "VALUES may not stand behind a query that groups or aggregates, nor behind CONSTRUCT WHERE: " +
+    "VALUES may not follow a query that groups or aggregates, nor CONSTRUCT WHERE: " +
     "put it into the WHERE, or the query into a subquery."
   );
 }
 
 /**
- * Why VALUES may not stand behind a query or a subquery: engines do not agree on whether variables that it
+ * Why VALUES may not follow a query or a subquery: engines do not agree on whether variables that it
  * makes by AS are joined with them.
  */
 export function faultOfValues({ variables = [], values }: Node): string | undefined {
@@ -49,7 +49,7 @@ export function faultOfValues({ variables = [], values }: Node): string | undefi
   const both = made.find((name) => given.includes(name));
   return both === undefined
     ? undefined
-    : `VALUES may not stand behind a query that makes one of their names by AS (?${both}): put the query into a subquery.`;
+    : `VALUES may not follow a query that makes one of their names by AS (?${both}): put the query into a subquery.`;
 }
 
 /**

@@ -288,7 +288,7 @@ function requirePlainPattern(name: string, { args }: Node, at: number): void {
   if (pattern === undefined || flags === undefined) {
     throw new QueryRefused(
       "pattern",
-      `The pattern and the flags of ${name} must be written out as strings; what other values say is found with CONTAINS, as in CONTAINS(LCASE(?x), LCASE(?y)).`,
+      `The pattern and the flags of ${name} must be written out as strings; to search for a computed value use CONTAINS, as in CONTAINS(LCASE(?x), LCASE(?y)).`,
     );
   }
   // The flag x would change how the pattern is read.

@@ -70,7 +70,7 @@ function requireFewWalks(path: object, { walks, number }: Reach): void {
   if (walks.some(isWide) || number > MOST_WALKS)
     throw new Endless(
       path,
-      "under | or ? it leads over too much of the graph at once; write it as patterns of their own, with UNION or OPTIONAL",
+      "under | or ? it reaches too much of the graph at once; write the alternatives as separate patterns, with UNION or OPTIONAL",
     );
 }
 
@@ -103,7 +103,7 @@ function repeated(path: object, { walks, number, isRepeated }: Reach): Reach {
   if (walks.some(({ turns }) => turns > 0))
     throw new Endless(
       path,
-      "it repeats what goes forth and then back, from anything to everything that has the same value; write (a|^b)* in place of (a/^b)*, and say of what kind the ends are",
+      "it repeats a step forward and then back, which leads from anything to everything that has the same value; write (a|^b)* in place of (a/^b)*, and say of what kind the ends are",
     );
   if (number > MOST_WALKS)
     throw new Endless(path, "it repeats too long a sequence, or too many alternatives");

@@ -35,7 +35,7 @@ export function faultOfPlan(query: Node): string | undefined {
   try {
     const { parts } = planOfQuery(query);
     return parts > MOST_PARTS
-      ? `The filters of this query could have an engine copy its patterns into a plan of ${written(parts)} parts before it begins: ` +
+      ? `The filters of this query could make an engine expand it into a plan of ${written(parts)} parts before it starts: ` +
           "give alternatives and long lists with VALUES in place of || and IN, put filters into the groups that they are for, and use less EXISTS."
       : undefined;
   } catch (error) {

@@ -66,7 +66,7 @@ export function faultOfDepth(node: Node, parts: readonly Node[], length: number)
   if (depth + (depthOfEach > 0 ? longest * depthOfEach : 0) <= DEEPEST) return undefined;
   const text = longest === Infinity ? "any length" : `${longest.toLocaleString("en")} characters`;
   return (
-    `${nameOf(node, parts)} repeats groups, which have too many parts for a text of ${text}, as values of the graph may have; ` +
+    `${nameOf(node, parts)} repeats groups with too many parts for a text of ${text}, as values of the graph may have; ` +
     "repeat a set of characters, as in [ab]*, or groups of fewer parts, or match something shorter."
   );
 }

@@ -128,7 +128,7 @@ export class Times {
         : undefined;
     if (operator !== "*" && operator !== "/") return undefined;
     return durations.length > 0
-      ? `What may be a duration, as what is between two dates, is not multiplied or divided here (${operator}); ` +
+      ? `A value that may be a duration, such as the difference of two dates, cannot be multiplied or divided here (${operator}); ` +
           "take its parts, as with fn:days-from-duration, or compare it with another duration; say of numbers that they are, " +
           "as in xsd:decimal(?x)."
       : undefined;

@@ -8,11 +8,11 @@ type State = (typeof enums.graph_state)[number];
 export const GRAPH_STATES: Readonly<Record<State, { means: string; does: string }>> = {
   current: {
     means: "the store shows everything that it was given, and nothing has waited for half a minute",
-    does: "asks it every ten seconds whose graph it holds and which update it, and each named graph, took last",
+    does: "checks every ten seconds whose graph the store holds, and its last update and that of each named graph",
   },
   behind: {
     means:
-      "the store or a named graph in it is empty, another one, or in an earlier state; or it was down, or changes wait for long",
+      "the store or one of its named graphs is empty, has been replaced or is in an earlier state; or the store was down; or changes have waited for long",
     does: "writes what is lost again, and nothing else where it can tell; becomes `current` when no record waits",
   },
   rebuilding: {
@@ -24,7 +24,7 @@ export const GRAPH_STATES: Readonly<Record<State, { means: string; does: string 
     does: "waits up to a minute for the copy to show each update before it counts",
   },
   unconfirmed: {
-    means: "the store, or something in its place, accepts updates that its queries do not show",
+    means: "the store, or a proxy in its place, accepts updates that its queries do not show",
     does: "keeps what is not shown as `pending` and sends it again, every one to five seconds",
   },
   unavailable: {

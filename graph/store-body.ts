@@ -83,7 +83,7 @@ export class WholeBody extends Transform {
       return;
     }
     if (this.#lines?.endsWithRow(this.#type, text) === false) {
-      done(new GraphFailed("The graph store's answer ends with what is no row."));
+      done(new GraphFailed("The graph store's answer does not end with a row."));
       return;
     }
     done(null, this.#tail);

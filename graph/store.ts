@@ -243,7 +243,7 @@ export function createGraphStore(options: GraphStoreOptions): GraphStore {
         throw new GraphUnavailable("The graph store's answer contains no results.");
       for (const { [ASKED]: asked } of rows) {
         if (asked && asked.value !== nonce)
-          throw new GraphUnavailable("Something before the graph store answers with what it has kept.");
+          throw new GraphUnavailable("A cache in front of the graph store answered with an old result.");
       }
       return rows;
     },
@@ -359,7 +359,7 @@ async function confirm(response: StoreResponse, statuses: readonly number[]): Pr
     throw new GraphUnavailable(`The graph store answered ${response.status} to a change.`);
   }
   if (/\bx?html\b/.test(mediaType(response.contentType))) {
-    throw new GraphUnavailable("Something answered a change with a page in place of the graph store.");
+    throw new GraphUnavailable("A web page came back in answer to a change, not from the graph store.");
   }
   if (/\b(error|exception|failed|failure)\b/i.test(text)) {
     throw new GraphUnavailable("The graph store answered a change with both success and an error.");

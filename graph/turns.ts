@@ -281,7 +281,7 @@ async function askedNow(store: GraphStore, pattern: string, call?: CallOptions):
     call,
   );
   if (!rows.some((row) => row[ASKED]))
-    throw new GraphUnavailable("Something before the graph store answers another question.");
+    throw new GraphUnavailable("Something in front of the graph store answered a different question.");
   return rows.filter(({ turn }) => turn);
 }
 

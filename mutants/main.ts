@@ -12,8 +12,8 @@ const say = (line: string) => void process.stdout.write(`${line}\n`);
 function usage(problem: string): never {
   process.stderr.write(
     `${problem}\nnpm run mutants -- [part of a file's name …] [--changed] [--since commit] [--seconds n] [--at-once n]\n` +
-      "  --changed  only what files and tests have to do with that differ from what has landed\n" +
-      "  --since    the same, from that commit\n  --seconds  break off after these\n",
+      "  --changed  only mistakes that concern files or tests changed since the base\n" +
+      "  --since    the same, from that commit\n  --seconds  stop after this many seconds\n",
   );
   process.exit(2);
 }

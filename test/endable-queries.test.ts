@@ -123,15 +123,12 @@ describe("a pattern stands in a UNION", () => {
   });
 
   test.each([
-    [
-      "CONSTRUCT WHERE { ?s ?p ?o } OFFSET 3",
-      /^OFFSET may not stand behind CONSTRUCT WHERE: .* OFFSET 10\.$/,
-    ],
+    ["CONSTRUCT WHERE { ?s ?p ?o } OFFSET 3", /^OFFSET may not follow CONSTRUCT WHERE: .* OFFSET 10\.$/],
     ...[
       "CONSTRUCT { ?s ?p ?o } { ?s ?p ?o } GROUP BY ?s OFFSET 3",
       "ASK { ?s ?p ?o } HAVING(COUNT(*) > 1) OFFSET 3",
       "DESCRIBE <urn:s> { ?s ?p ?o } ORDER BY COUNT(*) OFFSET 3",
-    ].map((text) => [text, /^OFFSET may not stand behind groups and .* into a subquery\.$/] as const),
+    ].map((text) => [text, /^OFFSET may follow groups and aggregates only .* into a subquery\.$/] as const),
   ])("nor of what is passed over: %s", (text, why) => {
     expect(() => guardQuery(text)).toThrow(why);
     expect(guardQuery(text.replace(/OFFSET.*/, "")).endable).toBeDefined();
@@ -146,7 +143,7 @@ describe("a pattern stands in a UNION", () => {
     "CONSTRUCT WHERE { ?s ?p ?o } VALUES ?s { 1 }",
   ])("which what is behind it cannot: %s", (text) => {
     expect(() => guardQuery(text)).toThrow(QueryRefused);
-    expect(() => guardQuery(text)).toThrow(/^VALUES may not stand behind .* subquery\.$/);
+    expect(() => guardQuery(text)).toThrow(/^VALUES may not follow .* subquery\.$/);
   });
 
   test.each([
@@ -160,7 +157,7 @@ describe("a pattern stands in a UNION", () => {
     ["SELECT (STR(?o) AS ?t) ?s { ?s ?p ?o BIND(1 AS ?b) } VALUES (?o ?s ?b) { (1 2 3) }", true],
   ])("nor are what the query makes and VALUES one name: %s", (text, isAccepted) => {
     const why =
-      /^VALUES may not stand behind a query that makes one of their names by AS \(\?[ntu]\): .* subquery\.$/;
+      /^VALUES may not follow a query that makes one of their names by AS \(\?[ntu]\): .* subquery\.$/;
     if (isAccepted) expect(guardQuery(text).endable).toBeDefined();
     else expect(() => guardQuery(text)).toThrow(why);
   });

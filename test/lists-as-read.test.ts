@@ -183,7 +183,7 @@ describe("how far the graph is", () => {
     const text = (await show({}, false)).map(told);
     expect(text).toEqual([
       "behind since 2026-01-02 03:04 UTC",
-      expect.stringMatching(/^The store or a named graph in it is empty/),
+      expect.stringMatching(/^The store or one of its named graphs is empty/),
       "Because.",
       "The graph store does not answer.",
       expect.stringMatching(/^What the service does by itself: writes what is lost again/),

@@ -86,7 +86,7 @@ describe("a mail", () => {
     [
       "in a domain that they name",
       { orgDomainStated: true },
-      "Domain: river.example (as they say; the e-mail",
+      "Domain: river.example (as stated by them; the e-mail",
     ],
     ["of no domain", { orgDomain: undefined }, "Domain: the organization has not registered one"],
   ])("to administrators tells what is known of an address that is %s", (_, more, fact) => {
@@ -99,9 +99,9 @@ describe("a mail", () => {
     (kind) => {
       const { text } = compose(kind, { isLast: true });
       expect(text).toContain(
-        `you get no mail about further ones for now. All of them are at\n\n${PLATFORM}/admin/claims\n\n`,
+        `you will get no more mails about them for now. See all of them at\n\n${PLATFORM}/admin/claims\n\n`,
       );
-      expect(compose(kind).text).not.toMatch(/further|\/admin\/claims\n/);
+      expect(compose(kind).text).not.toMatch(/no more mails|\/admin\/claims\n/);
     },
   );
 

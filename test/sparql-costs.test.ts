@@ -31,7 +31,7 @@ describe("dates and durations with which an engine could reckon without end", ()
   const zone = 'TIMEZONE("2020-01-01T00:00:00+14:00"^^x:dateTime)';
   const far = '"999999999-01-01T00:00:00Z"';
   const DIGITS = "at most 4 digits";
-  const TIMES = "is not multiplied or divided";
+  const TIMES = "cannot be multiplied or divided";
   const HOURS = "All that the query does with durations could take too long together";
   const doubled = (n: number) => `BIND(${longest} AS ?v0) ${doublings(n, (name) => `(${name} + ${name})`)}`;
   const long = (one: string, other: string, n: number) =>
@@ -393,7 +393,7 @@ describe("what GROUP_CONCAT makes of all that there is", () => {
     [of(`CONCAT(${Array.from({ length: 1_001 }, () => "MD5(?all)").join()})`), "longer than 10,000"],
     [
       of(Array.from({ length: 1_001 }, () => "STRLEN(?all)").join(" IN (1) || ")),
-      "nested|take hours together",
+      "nested|take hours in total",
     ],
   ])("is not searched as if it were short: %s", (text, why) => {
     expect(verdict(text)).toMatch(new RegExp(why));
@@ -432,7 +432,7 @@ describe("what GROUP_CONCAT makes of all that there is", () => {
 });
 
 describe("what is made of nothing but constants, while a query is planned", () => {
-  const FIRST = "made before anything else";
+  const FIRST = "evaluated before the query runs";
   const matched = (length: number) => `REGEX("${"a".repeat(length)}", "a.*b")`;
   const within = (exists: number, expression: string) =>
     `ASK { ?s ?p ?o ${"FILTER EXISTS { ?s ?p ?o ".repeat(exists)} FILTER(${expression}) ${"}".repeat(exists)} }`;
@@ -467,7 +467,7 @@ describe("what is made of nothing but constants, while a query is planned", () =
 });
 
 describe("what is sorted by", () => {
-  const COMPARED = "would be made anew at each comparison";
+  const COMPARED = "evaluated again at each comparison";
   const by = (...keys: string[]) => `SELECT * { ?s ?p ?o ; dct:modified ?t } ORDER BY ${keys.join(" ")}`;
   const old = (...keys: string[]) => by(...keys).replace("}", "BIND(NOW() - ?t AS ?d) }");
   const many = (n: number, key: string) => Array.from({ length: n }, () => key);
@@ -610,7 +610,7 @@ describe("a pattern that repeats a group is not matched with what is long, for w
       `SELECT * { ?s ?p ?o BIND("${"x".repeat(length)}" AS ?t) FILTER(REGEX(IF(?o, ?t, ?p), "${pattern}")) }`,
     );
   const nested = (n: number) => "(".repeat(n) + "a|b" + ")".repeat(n);
-  const DEEP = "repeats groups, which have too many parts for a text of";
+  const DEEP = "repeats groups with too many parts for a text of";
 
   test.each<[pattern: string, most: number]>([
     // A beginning, an end, a choice and a letter, for each character; and once, with ^ and $.

@@ -134,7 +134,7 @@ const LOSSES: Loss[] = [
   [
     "has a graph of which no number is known",
     () => query("delete from app_private.graph_marks where name = 'need'"),
-    "Named graphs do not say yet which update changed them last.",
+    "Named graphs have no update numbers yet.",
     NEEDS,
     "info: the named graphs get their numbers, and are written anew",
   ],
@@ -182,11 +182,11 @@ const LOSSES: Loss[] = [
     { records: ["Wells 2"], isVerified: true },
   ],
   [
-    "has an update that nobody noted",
+    "has an update that was never noted",
     () => query("update app_private.graph_store set turn = turn - 1"),
-    "The graph has an update that nobody noted.",
+    "The graph has an update that was never noted.",
     { isVerified: true },
-    "info: an update that nobody noted is looked after",
+    "info: an update that was never noted is being handled",
   ],
 ];
 

@@ -85,7 +85,7 @@ const COMPOSERS: Record<MailKind, Composer> = {
       { text: "Open this link in the browser in which you asked for it, within 15 minutes. It works once:" },
       { link },
       {
-        text: "If you have not asked for it, there is nothing you need to do: without that browser it is of no use.",
+        text: "If you did not ask for it, ignore this mail: the link works only in that browser.",
       },
     ],
   }),
@@ -192,7 +192,7 @@ function lastOfMany({ isLast }: ClaimMailData, platformUrl: string): Part[] {
   if (!isLast) return [];
   return [
     {
-      text: "There have been many requests within a day: you get no mail about further ones for now. All of them are at",
+      text: "There have been many requests in the last 24 hours, so you will get no more mails about them for now. See all of them at",
     },
     { link: `${platformUrl}/admin/claims` },
   ];
@@ -206,7 +206,7 @@ function claimantFacts(data: ClaimMailData): [string, string][] {
   const match = data.domainMatch
     ? "the e-mail address is in this domain"
     : "the e-mail address is in another domain, or in a mail provider's";
-  const source = data.orgDomainStated ? "as they say; " : "";
+  const source = data.orgDomainStated ? "as stated by them; " : "";
   const proof = data.emailVerified
     ? "proven: they signed in with it, or answered a mail to it"
     : "not proven: an application says that it is theirs";

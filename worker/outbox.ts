@@ -148,10 +148,7 @@ async function deliver(
   const about = { mailId: row.mail_id, kind: row.kind };
   if (row.is_stale) {
     await client.query("delete from app_private.mails where mail_id = $1", [row.mail_id]);
-    logger.info(
-      about,
-      "mail not sent: it asks for what has been decided, or is somebody else's to decide now",
-    );
+    logger.info(about, "mail not sent: the claim has been decided, or somebody else decides it now");
     return;
   }
   const mail = await composed(client, row, options.platformUrl);

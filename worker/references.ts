@@ -78,10 +78,7 @@ async function tellLeftOut(db: Queryable, list: Reference, logger: Logger): Prom
   if (!LEFT_OUT[list]) return;
   const { rows } = await db.query<{ uri: string }>(`${LEFT_OUT[list]} order by 1 limit 20`);
   if (rows.length === 0) return;
-  logger.warn(
-    { list, uris: rows.map(({ uri }) => uri) },
-    "URIs that are none are left out of a list of the graph",
-  );
+  logger.warn({ list, uris: rows.map(({ uri }) => uri) }, "invalid URIs are left out of a list in the graph");
 }
 
 async function publishedTriples(db: Queryable, names: Names, document: Reference): Promise<Quad[]> {

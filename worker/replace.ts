@@ -47,7 +47,7 @@ export async function replaceGraph(options: ReplaceOptions): Promise<Replaced> {
   const unfit: Quad[][] = [];
 
   const stalled = new AbortController();
-  const onStall = () => stalled.abort(new GraphTimeout("The graph store does not read on."));
+  const onStall = () => stalled.abort(new GraphTimeout("The graph store has stopped reading."));
 
   async function* counted(mark: Quad[], timer: NodeJS.Timeout): AsyncGenerator<Quad[][]> {
     for await (const portion of marked(mark, options.subjects)) {

@@ -19,8 +19,8 @@ import { REFERENCES } from "./references.ts";
 
 // Not losses, although they are handled in the same way.
 const NEVER_WRITTEN = "The graph has not been written yet";
-const NOT_NUMBERED = "Named graphs do not say yet which update changed them last";
-const NOT_NOTED = "The graph has an update that nobody noted";
+const NOT_NUMBERED = "Named graphs have no update numbers yet";
+const NOT_NOTED = "The graph has an update that was never noted";
 
 const OTHER_HISTORY =
   "The database was set back to an earlier state than the graph's, or the graph to one that is forgotten";
@@ -160,7 +160,7 @@ async function mend(options: DrainOptions, { client, session, lost }: Hold): Pro
   if (loss.reason === NEVER_WRITTEN) logger.info("the graph is written for the first time");
   else if (loss.reason === NOT_NUMBERED)
     logger.info("the named graphs get their numbers, and are written anew");
-  else if (loss.reason === NOT_NOTED) logger.info("an update that nobody noted is looked after");
+  else if (loss.reason === NOT_NOTED) logger.info("an update that was never noted is being handled");
   else logger.warn({ reason: loss.reason }, "the graph has lost something, which is written to it again");
   await client.query("select app_private.note_graph_work('behind', $1)", [`${loss.reason}.`]);
   for (const list of REFERENCES) {

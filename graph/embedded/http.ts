@@ -52,7 +52,7 @@ export function createHandler(engine: Engine) {
     try {
       const url = new URL(request.url ?? "/", "http://localhost");
       const operation = operations[url.pathname.split("/").at(-1) ?? ""];
-      if (!operation) throw new HttpError(404, "There is nothing here.");
+      if (!operation) throw new HttpError(404, "Not found.");
       await sendResult(response, await operation(request, url, gone.signal));
     } catch (error) {
       sendError(response, error);

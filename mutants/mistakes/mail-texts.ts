@@ -106,8 +106,8 @@ export const MAIL_TEXTS: readonly Mistake[] = [
     ...TEXT,
     rule: "a domain that is only stated is said to be",
     file: "worker/mail-texts.ts",
-    before: 'data.orgDomainStated ? "as they say; " : ""',
-    after: 'data.orgDomainStated ? "" : "as they say; "',
+    before: 'data.orgDomainStated ? "as stated by them; " : ""',
+    after: 'data.orgDomainStated ? "" : "as stated by them; "',
     only: "a mail",
   },
   {
