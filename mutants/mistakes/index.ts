@@ -44,6 +44,7 @@ import { EMBEDDED_STORE } from "./embedded-store.ts";
 import { EMBEDDED_STREAM } from "./embedded-stream.ts";
 import { THREADS_OF_STORE } from "./embedded-threads.ts";
 import { EMBEDDED_KEPT } from "./embedded-kept.ts";
+import { STORE_LET_GO } from "./store-let-go.ts";
 import { STORE_LOSSES } from "./store-losses.ts";
 import { FUSEKI } from "./fuseki-scripts.ts";
 import { GRAPH } from "./graph.ts";
@@ -208,6 +209,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...ANSWERS_IN_PIECES,
   ...CHURCH_READINGS,
   ...WATCH,
+  ...STORE_LET_GO,
   ...STORE_LOSSES,
   ...EMBEDDED_KEPT,
   ...WORKER,
