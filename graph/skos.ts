@@ -178,12 +178,9 @@ function inEnglish(values: Quad["object"][] | undefined): string | null {
 function withoutCircles(accelerators: Accelerator[], problems: VocabularyProblem[]): Accelerator[] {
   const above = new Map(accelerators.map(({ code, broaderCode }) => [code, broaderCode]));
   const leadsBack = (code: string): boolean => {
-    const passed = new Set<string>();
     let at = above.get(code);
-    while (at && at !== code && !passed.has(at)) {
-      passed.add(at);
-      at = above.get(at);
-    }
+    // Behind as many steps as there are concepts it goes round in a circle that this one is not in.
+    for (const _ of above) if (at && at !== code) at = above.get(at);
     return at === code;
   };
   return accelerators.filter(({ code, conceptUri, broaderCode }) => {

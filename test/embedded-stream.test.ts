@@ -57,6 +57,16 @@ test("what XML gives a meaning to is escaped in names, texts and datatypes, as t
   expect(text).toContain('<literal datatype="urn:type?a=b&amp;c=&apos;d&apos;">&amp;</literal>');
 });
 
+test.each([CSV, "text/tab-separated-values"])(
+  "whatever would end a value or a row in %s is told apart from that, each by itself, as the engine does it",
+  (type) => {
+    const sparql = String.raw`SELECT * { VALUES ?x { "a" "a,b" "\"" "a\nb" "a\rb" "a\tb" } }`;
+    const text = bindings(sparql, type).join("");
+    expect(text).toBe(new oxigraph.Store().query(sparql, { results_format: type }));
+    if (type === CSV) expect(text).toContain('\r\n"a\rb"\r\n');
+  },
+);
+
 test("relative names of a query that is answered in pieces are relative to its base", () => {
   const base = { base_iri: "urn:x/" };
   expect(bindings("SELECT ?o { ?s ?p ?o FILTER(?s != <x>) } ORDER BY ?o", CSV, base)).toHaveLength(5);

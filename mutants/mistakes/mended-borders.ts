@@ -138,8 +138,8 @@ export const MENDED_BORDERS: readonly Mistake[] = [
   {
     ...SKOS,
     rule: "a circle has as many concepts as it has",
-    before: "      at = above.get(at);\n",
-    after: "      break;\n",
+    before: "if (at && at !== code) at = above.get(at);",
+    after: "break;",
   },
   {
     ...SKOS,

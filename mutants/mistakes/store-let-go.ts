@@ -39,6 +39,24 @@ export const STORE_LET_GO: readonly Mistake[] = [
   },
   {
     ...HTTP,
+    ...ANSWERS,
+    rule: "a store has a second to end what it has had its time for",
+    before: "performance.now() + timeoutMs + ENDING_MS;",
+    after: "performance.now() + timeoutMs;",
+    only: "connection is lost",
+  },
+  {
+    ...HTTP,
+    ...ANSWERS,
+    rule: "a place belongs to what was sent last",
+    before:
+      "current = attempt(url, outgoing, { ...conditions, timeoutMs: conditions.timeoutMs - spent });\n        return await current.answer;",
+    after:
+      "return await attempt(url, outgoing, { ...conditions, timeoutMs: conditions.timeoutMs - spent }).answer;",
+    only: "sent again",
+  },
+  {
+    ...HTTP,
     rule: "what is being sent is let go when nobody takes it",
     before: "return pipeline(source, upload, () => undefined);",
     after: "return source.pipe(upload);",
@@ -66,5 +84,13 @@ export const STORE_LET_GO: readonly Mistake[] = [
     before: "if (defaultGraphs.length + namedGraphs.length > 0) return",
     after: "if (defaultGraphs.length > 0) return",
     only: "for the graphs of a query",
+  },
+  {
+    rule: "a value with the end of a line of some systems in it is quoted",
+    file: "graph/embedded/solutions.ts",
+    before: '/[",\\r\\n]/.test(cell)',
+    after: '/[",\\n]/.test(cell)',
+    tests: ["embedded-stream"],
+    only: "would end a value",
   },
 ];
