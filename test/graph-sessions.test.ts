@@ -31,7 +31,11 @@ async function start(seen = nothing, before?: string) {
   if (before) await store.update(before);
   const open = (drain: bigint, last: Turn, graphs: GraphTurns) => {
     const origin = { identity: "ours", run: RUNS[Number(drain) - 1]!, runs: RUNS };
-    return createSession({ store, names, origin, drain, last, graphs, patienceMs: 0 });
+    // No store here is behind, and one that is taken for it would be waited for.
+    const onLag = () => {
+      throw new Error("The store is taken for a copy that is behind.");
+    };
+    return createSession({ store, names, origin, drain, last, graphs, patienceMs: 0, onLag });
   };
   const first = open(1n, 0n, new Map());
   expect(await first.adopt(seen)).toBe(FIRST);
@@ -85,6 +89,25 @@ test("of an update that a process had only begun the next one leaves nothing", a
   await second.update(["need"], note);
   // Or the whole would be taken for one that lacks its end.
   expect(await readAll((await store.getGraph(whole))!.body)).not.toContain("projectionBegun");
+});
+
+test.each<[string, (session: Awaited<ReturnType<typeof start>>["second"]) => Promise<Turn>]>([
+  ["an update", (session) => session.update(["need", "commitment"], note)],
+  ["the adoption of a store", (session) => session.adopt(nothing)],
+])("%s of which a store has applied but a part does not count, however much that is", async (_, write) => {
+  let operations = Infinity;
+  for (let applied = 1; applied < operations; applied += 1) {
+    const { store, second } = await start();
+    const { update } = store;
+    store.update = (text, call) => {
+      const parts = text.split(" ;\n");
+      operations = parts.length;
+      return update(parts.slice(0, applied).join(" ;\n"), call);
+    };
+    await expect(write(second)).rejects.toThrow(GraphUnconfirmed);
+    expect(second.last()).toBe(FIRST);
+  }
+  expect(operations).toBeGreaterThan(3);
 });
 
 test.each(["in place of ours", "beside ours"])(

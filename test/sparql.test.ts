@@ -509,6 +509,15 @@ describe("without a store", () => {
         `PREFIX math: <http://www.w3.org/2005/xpath-functions/math#> ASK { FILTER(math:pow(9, 999999999)) }`,
         "math:pow",
       ],
+      // By one reading of the name it is a function that may be called, and by another nobody knows.
+      [
+        `ASK { FILTER(<http://www.w3.org/2005/x/../xpath-functions#abs>(1)) }`,
+        "<http://www.w3.org/2005/x/../xpath-functions#abs>",
+      ],
+      [
+        `BASE <http://www.w3.org/2005/> PREFIX f: <xpath-functions#> BASE <http://example.org/> ASK { FILTER(f:abs(1)) }`,
+        "f:abs",
+      ],
     ])("a function: %s", async (text, name) => {
       const { status, body } = await query(text);
       expect({ status, body }).toMatchObject({ status: 400, body: { error: "malformed_query" } });

@@ -52,6 +52,7 @@ import { GRAPHQL_ANSWERS } from "./graphql-answers.ts";
 import { GRAPHQL_ONCE } from "./graphql-once.ts";
 import { GRAPHQL_TOLD } from "./graphql-told.ts";
 import { GRAPH_BELIEVED } from "./graph-believed.ts";
+import { GRAPH_IN_PART } from "./graph-in-part.ts";
 import { GRAPH_NAMES } from "./graph-names.ts";
 import { NOTES } from "./graph-noted.ts";
 import { GRAPH_PARTS } from "./graph-parts.ts";
@@ -223,6 +224,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...GRAPHQL_TOLD,
   ...GRAPH_PARTS,
   ...GRAPH_BELIEVED,
+  ...GRAPH_IN_PART,
   ...GRAPH_NAMES,
   ...STORES,
   ...FUSEKI,
