@@ -66,7 +66,7 @@ export function tripleText(quad: Quad): string {
 export function readIri(text: string): string | undefined {
   const written = /^<(?!<)(.*)>$/s.exec(text)?.[1];
   return written?.replace(
-    /\\u([0-9A-F]{4})|\\U(00(?:0[0-9A-F]|10)[0-9A-F]{4})/gi,
+    /\\u([0-9A-Fa-f]{4})|\\U(00(?:0[0-9A-Fa-f]|10)[0-9A-Fa-f]{4})/g,
     (_, short?: string, long?: string) => String.fromCodePoint(Number.parseInt(short ?? long!, 16)),
   );
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import type { Term } from "@rdfjs/types";
 import { Parser } from "n3";
 import { createNames } from "../graph/namespaces.ts";
-import { termText } from "../graph/ntriples.ts";
+import { readIri, termText } from "../graph/ntriples.ts";
 import { literal, namedNode, triple } from "../graph/terms.ts";
 import { createTurtleWriter, replaceRecords } from "../graph/turtle.ts";
 
@@ -28,6 +28,15 @@ test.each([
 
 test("an escape within an IRI is its own characters, not the one that it would stand for", () => {
   expect(termText(namedNode("urn:o\\u003E"))).toBe("<urn:o\\u005Cu003E>");
+});
+
+test("an IRI is read as it was written, by us or by a store, whatever characters it is made of", () => {
+  for (const iri of ["urn:a", "urn:<>", String.raw`urn:\u0041`, "urn:\u{1f600}", "urn:\u{10fffd}"])
+    expect(readIri(termText(namedNode(iri)))).toBe(iri);
+  // Some write what is not ASCII as an escape.
+  expect(readIri(String.raw`<urn:\u00e9\U0001F600\U0010FFFD>`)).toBe("urn:é\u{1f600}\u{10fffd}");
+  for (const other of ['"<urn:a>"', "_:b0", "<<( <urn:a> <urn:b> <urn:c> )>>", ""])
+    expect(readIri(other)).toBeUndefined();
 });
 
 test("one language is the same term in any case, whoever made the term", () => {

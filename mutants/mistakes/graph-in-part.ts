@@ -32,4 +32,28 @@ export const GRAPH_IN_PART: readonly Mistake[] = [
     tests: ["sparql"],
     only: "without a store .* a function",
   },
+  {
+    rule: "an IRI is read whatever plane of Unicode its characters are in",
+    file: "graph/ntriples.ts",
+    before: "(00(?:0[0-9A-Fa-f]|10)[0-9A-Fa-f]{4})/g",
+    after: "(000[0-9A-Fa-f]{5})/g",
+    tests: ["turtle"],
+    only: "read as it was written",
+  },
+  {
+    rule: "an escape of eight digits is not one of four and some letters",
+    file: "graph/ntriples.ts",
+    before: "[0-9A-Fa-f]{4})/g",
+    after: "[0-9A-Fa-f]{4})/gi",
+    tests: ["turtle"],
+    only: "read as it was written",
+  },
+  {
+    rule: "a triple in the place of a subject is no IRI",
+    file: "graph/ntriples.ts",
+    before: "/^<(?!<)(.*)>$/s",
+    after: "/^<(.*)>$/s",
+    tests: ["turtle"],
+    only: "read as it was written",
+  },
 ];
