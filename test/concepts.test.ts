@@ -37,6 +37,17 @@ describe("a concept", () => {
     ]);
   });
 
+  test("is known by all its notations also where it is left out: no code of an earlier edition has gone for that", () => {
+    const turtle =
+      ':a skos:notation "A", " B "; skos:prefLabel "A" . :c skos:notation "C"; skos:prefLabel "C" .';
+    const { accelerators, notations } = parseAccelerators(PREFIXES + turtle, names);
+    expect(accelerators.map(({ code }) => code)).toEqual(["C"]);
+    expect([...notations]).toEqual([
+      ["urn:x:a", ["A", "B"]],
+      ["urn:x:c", ["C"]],
+    ]);
+  });
+
   test.each([
     ["English before all others", '"Gebet"@de, "Any", "Prayer"@en, "Pray"@en-GB', "Prayer"],
     ["an English of some country before others", '"Gebet"@de, "Prayer"@en-GB', "Prayer"],

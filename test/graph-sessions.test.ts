@@ -8,7 +8,7 @@ import { readAll } from "../graph/store-http.ts";
 import { GraphUnconfirmed } from "../graph/store.ts";
 import type { CallOptions } from "../graph/store.ts";
 import { literal, namedNode, triple } from "../graph/terms.ts";
-import { markTriples, readMark, readMarks, turnOf } from "../graph/turns.ts";
+import { holdsAnything, markTriples, readMark, readMarks, turnOf } from "../graph/turns.ts";
 import type { GraphMarks, GraphTurns, Turn } from "../graph/turns.ts";
 import { createMemoryStore } from "./support/memory-store.ts";
 
@@ -122,6 +122,36 @@ test.each(["in place of ours", "beside ours"])(
     expect((await readMarks(store, names)).graphs.get("need")).toEqual({ turn: FIRST, run: "first" });
   },
 );
+
+test("an update has no effect on a graph that it knows nothing of, where that names a later one", async () => {
+  const { store, first } = await start();
+  const [graph, later] = [names.contents.need, turnOf(9n, 1)];
+  const marks = markTriples(names, "need", later, "second").map(tripleText).join("\n");
+  await store.update(`DROP GRAPH <${graph}> ; INSERT DATA { GRAPH <${graph}> { ${marks} } }`);
+  // This session has changed no graph yet, and was told of none.
+  await expect(first.update(["need"], note)).rejects.toThrow(GraphUnconfirmed);
+  expect((await readMarks(store, names)).graphs.get("need")).toEqual({ turn: later, run: "second" });
+});
+
+test("of what a store said of itself its adoption leaves nothing", async () => {
+  const whole = names.turnsGraph;
+  const says = (name: string, value: string) => `<${whole}> <${names.ns(`projection${name}`)}> ${value}`;
+  const theirs = [says("Turn", "99"), says("Turn", "98"), says("Run", '"theirs"'), says("Store", '"theirs"')];
+  const { store } = await start(nothing, `INSERT DATA { GRAPH <${whole}> { ${theirs.join(" . ")} } }`);
+  expect(await readMark(store, names)).toEqual({
+    turn: FIRST,
+    ...{ run: "first", identity: "ours", hasOverlap: false },
+  });
+});
+
+test("a store holds something if any of our graphs does, that of the whole among them, and no other graph counts", async () => {
+  for (const graph of [...names.namedGraphs, "urn:other"]) {
+    const store = createMemoryStore();
+    expect(await holdsAnything(store, names)).toBe(false);
+    await store.update(`INSERT DATA { GRAPH <${graph}> { <urn:s> <urn:p> 1 } }`);
+    expect([graph, await holdsAnything(store, names)]).toEqual([graph, graph !== "urn:other"]);
+  }
+});
 
 test("what follows a graph that was sent whole has an effect on that one", async () => {
   const { store, second } = await start();
