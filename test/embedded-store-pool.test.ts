@@ -254,6 +254,15 @@ describe("a pool of readers", () => {
     expect(ended).not.toHaveBeenCalled();
   });
 
+  test("breaks off an answer that has begun when its reader ends, so that nobody waits for the rest", async () => {
+    start(1, 1);
+    await made(1);
+    const begun = await hold();
+    pool.stop();
+    await eventually(() => expect(begun.destroyed).toBe(true), 30_000);
+    expect(begun.errored).toBeInstanceOf(ThreadGone);
+  });
+
   test("that is stopped tells those who wait", async () => {
     image = () => new Promise(() => undefined);
     start(1, 1);

@@ -98,7 +98,7 @@ test.each<[string, (session: Awaited<ReturnType<typeof start>>["second"]) => Pro
   let operations = Infinity;
   for (let applied = 1; applied < operations; applied += 1) {
     const { store, second } = await start();
-    const { update } = store;
+    const update = store.update.bind(store);
     store.update = (text, call) => {
       const parts = text.split(" ;\n");
       operations = parts.length;

@@ -93,4 +93,12 @@ export const STORE_LET_GO: readonly Mistake[] = [
     tests: ["embedded-stream"],
     only: "would end a value",
   },
+  {
+    rule: "an answer that cannot be finished breaks off",
+    file: "graph/embedded/readers.ts",
+    before: "answer.then(complete, (error: Error) => pieces.destroy(error));",
+    after: "answer.then(complete, () => undefined);",
+    tests: ["embedded-store-pool"],
+    only: "breaks off an answer",
+  },
 ];
