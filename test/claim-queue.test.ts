@@ -64,6 +64,31 @@ describe("who sees what", () => {
     expect((await support.open(`${QUEUE}/not-an-id`)).status).toBe(404);
   });
 
+  test("what was sent to the platform stays with its reviewers, also once the organization has somebody who manages it", async () => {
+    const org = await m.addOrganization(db());
+    const platform = await queue.claim(org);
+    const head = `head@${org.domain}`;
+    await db().query("select app_private.add_member($1, $2, 'org_admin')", [org.uri, head]);
+    const here = await queue.claim(org);
+    const listed = async (email: string) => {
+      const { claims } = await queue.told(email, `claim_queue(org_uri => '${org.uri}')`);
+      return claims.map(({ id }: { id: string }) => id) as string[];
+    };
+    expect([await listed(head), await listed(m.support)]).toEqual([[here], [platform, here]]);
+    await expect(queue.told(head, `claim_to_review('${platform}')`)).rejects.toMatchObject({
+      detail: "claim_not_found",
+    });
+    expect(await queue.told(head, `claims_in_brief(array['${platform}']::uuid[])`)).toEqual([]);
+    const beside = async (email: string) => {
+      const { others, othersTotal } = await queue.told(email, `claim_to_review('${here}')`);
+      return [others.map(({ id }: { id: string }) => id), othersTotal] as unknown;
+    };
+    expect([await beside(head), await beside(m.support)]).toEqual([
+      [[], 0],
+      [[platform], 1],
+    ]);
+  });
+
   test("the functions are for persons, and refuse those who review nothing", async () => {
     const org = await m.addOrganization(db(), { head: "org_admin" });
     const id = await queue.claim(org);

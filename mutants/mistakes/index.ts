@@ -179,6 +179,7 @@ import { SAMPLED_GRAPH } from "./sampled-graph.ts";
 import { WIRING } from "./wiring.ts";
 import { GAPS_OF_GRAPH } from "./gaps-graph.ts";
 import { GAPS_OF_OPERATORS } from "./gaps-operator.ts";
+import { SAMPLED_GUARDS } from "./sampled-guards.ts";
 
 export const MISTAKES: readonly Mistake[] = [
   ...MEMBERS,
@@ -361,4 +362,5 @@ export const MISTAKES: readonly Mistake[] = [
   ...DRAWN,
   ...SETTINGS_MENDED,
   ...DESK_WORDS,
+  ...SAMPLED_GUARDS,
 ];
