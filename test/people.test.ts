@@ -292,6 +292,20 @@ test("nobody acts in the name of an erased person, who may come back as somebody
   expect(rows).toHaveLength(1);
 });
 
+test("an address is not replaced before its person can do nothing more, nor while a claim of theirs waits", async () => {
+  await door.claim(m.claimOf(organization, person));
+  const step = (name: string) => db().query(`select app_private.${name}($1)`, [person]);
+  const early = { message: "begin_erasure comes first" };
+  await expect(step("close_claims")).rejects.toMatchObject(early);
+  await expect(step("finish_erasure")).rejects.toMatchObject(early);
+  await db().query("select app_private.begin_erasure($1, false)", [person]);
+  await expect(step("finish_erasure")).rejects.toMatchObject({ message: "close_claims comes first" });
+  // Nothing of it has been done yet, so that all of it can be.
+  const { rowCount } = await db().query("select from app_public.users where email = $1", [person]);
+  expect(rowCount).toBe(1);
+  expect(await eraseAtOnce(person)).toMatch(/^erased-/);
+});
+
 test("an approved claim does not stand in for an erased person either", async () => {
   await db().query(
     `with person as (insert into app_public.users (email) values ($1) returning user_id)

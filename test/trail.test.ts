@@ -3,7 +3,15 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createPool } from "../db/pool.ts";
 import { issueTestKey, keyIdOf } from "./support/database.ts";
 import { ask, refusal, send } from "./support/graphql.ts";
-import { claimOf, DOORS, membershipDoor } from "./support/membership.ts";
+import {
+  addOrganization,
+  addPlatformPeople,
+  claimOf,
+  DOORS,
+  membershipDoor,
+  platformAdmin,
+} from "./support/membership.ts";
+import type { Reply } from "./support/membership.ts";
 import { admin as adminTool } from "./support/process.ts";
 import { call, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
@@ -13,6 +21,7 @@ let service: TestService;
 let keyIds: Record<keyof TestService["keys"], string>;
 beforeAll(async () => {
   service = await startTestService();
+  await addPlatformPeople(db());
   const idOf = async (key: string) => {
     const { rows } = await db().query<{ id: string }>(
       "select key_id as id from app_private.api_keys where key_hash = sha256(convert_to($1, 'utf8'))",
@@ -233,6 +242,61 @@ describe.each(DOORS)("through %s", (name) => {
     ).toEqual([
       ...["submitted", "pending_review"].map((status) => [keyIds.write, { status }]),
       ...["reviewed", "rejected"].map((status) => [keyIds.review, { status }]),
+    ]);
+  });
+
+  test("each step names who took it, with claims, memberships and roles on the platform", async () => {
+    const org = await addOrganization(db(), { head: "org_admin" });
+    const unmanaged = await addOrganization(db());
+    const [head, one, two] = ["head", "one", "two"].map((person) => `${person}@${org.domain}`);
+    const stepsOf = async (subject: string, name: string) =>
+      (await trailOf(subject, name)).map(({ change, email }) => [
+        ...[(change as { status: string }).status, email],
+      ]);
+    const done = async (reply: Promise<Reply>) => {
+      const { value, refusal: refused } = await reply;
+      expect(refused).toBeUndefined();
+      return value;
+    };
+    const { claimId: approved } = await done(door.claim(claimOf(org, one!)));
+    await done(door.review({ claimId: approved, action: "approve", adminEmail: head }));
+    const membership = { orgUri: org.uri, userEmail: one };
+    await done(door.setMemberStatus({ ...membership, status: "suspended", adminEmail: head }));
+    await done(door.setMemberStatus({ ...membership, status: "active", adminEmail: head }));
+    await done(door.leave(membership));
+    const { claimId: withdrawn } = await done(door.claim(claimOf(org, two!)));
+    await done(door.withdraw({ claimId: withdrawn, userEmail: two }));
+    await done(door.appoint({ orgUri: unmanaged.uri, userEmail: two, adminEmail: platformAdmin }));
+    await done(door.setPlatformRole({ userEmail: two, role: "support", adminEmail: platformAdmin }));
+    const taken = [
+      await stepsOf("organization_claim", approved),
+      await stepsOf("organization_claim", withdrawn),
+      await stepsOf("role", one!),
+      await stepsOf("role", two!),
+    ];
+    expect(taken).toEqual([
+      // That a claim waits is the service's doing.
+      [
+        ["submitted", one],
+        ["pending_review", null],
+        ["reviewed", head],
+        ["approved", head],
+      ],
+      [
+        ["submitted", two],
+        ["pending_review", null],
+        ["withdrawn", two],
+      ],
+      [
+        ["active", head],
+        ["suspended", head],
+        ["active", head],
+        ["revoked", one],
+      ],
+      [
+        ["active", platformAdmin],
+        ["active", platformAdmin],
+      ],
     ]);
   });
 });

@@ -7,6 +7,13 @@ const SENT = {
   only: "stays with its reviewers",
 };
 
+const TAKEN = { tests: ["trail"], only: "each step names who took it" };
+const IN_ORDER = {
+  file: "db/rules/people.sql",
+  tests: ["people"],
+  only: "an address is not replaced before",
+};
+
 export const SAMPLED_GUARDS: readonly Mistake[] = [
   {
     rule: "a step of a round of verification that was begun anew in the same part takes that no further",
@@ -35,5 +42,55 @@ export const SAMPLED_GUARDS: readonly Mistake[] = [
     rule: "others are counted as they are listed",
     before: "      select count(*) from app_private.claims_to_review() as c",
     after: "      select count(*) from app_public.organization_claims as c",
+  },
+  {
+    ...TAKEN,
+    rule: "whoever appoints an administrator is told of as who did it",
+    file: "db/rules/appointments.sql",
+    before: "  perform app_private.name_actor(admin_email);\n",
+    after: "",
+  },
+  {
+    ...TAKEN,
+    rule: "whoever suspends somebody is told of as who did it",
+    file: "db/rules/members.sql",
+    before:
+      "    || app_private.required_problems('status', status::text)\n    || app_private.email_problems('adminEmail', admin_email));\n  perform app_private.name_actor(admin_email);\n",
+    after:
+      "    || app_private.required_problems('status', status::text)\n    || app_private.email_problems('adminEmail', admin_email));\n",
+  },
+  {
+    ...TAKEN,
+    rule: "whoever takes a claim back is told of as who did it",
+    file: "db/rules/own-standing.sql",
+    before: "  perform app_private.name_actor(user_email);\n  -- As a review does",
+    after: "  -- As a review does",
+  },
+  {
+    ...TAKEN,
+    rule: "whoever leaves an organization is told of as who did it",
+    file: "db/rules/own-standing.sql",
+    before:
+      "  perform app_private.name_actor(user_email);\n  perform app_private.require_organization(org_uri);",
+    after: "  perform app_private.require_organization(org_uri);",
+  },
+  {
+    ...TAKEN,
+    rule: "whoever gives a role on the platform is told of as who did it",
+    file: "db/rules/platform-users.sql",
+    before: "  perform app_private.name_actor(admin_email);\n  perform app_private.require_read_committed();",
+    after: "  perform app_private.require_read_committed();",
+  },
+  {
+    ...IN_ORDER,
+    rule: "nobody's address is replaced who may still act",
+    before: "  if found and person.erased_at is null then\n",
+    after: "  if false then\n",
+  },
+  {
+    ...IN_ORDER,
+    rule: "nobody's address is replaced while a claim of theirs waits",
+    before: "where c.user_id = person.user_id and app_private.review_status(c.status) = 'pending'\n  ) then",
+    after: "where false\n  ) then",
   },
 ];
