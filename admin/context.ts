@@ -6,8 +6,7 @@ import { closePool } from "../db/close.ts";
 import { migrate } from "../db/migrate.ts";
 import { createPool } from "../db/pool.ts";
 import { lackingIn } from "../db/release.ts";
-import { createGraphStore, storeUrls } from "../graph/store.ts";
-import type { GraphStore } from "../graph/store.ts";
+import { storeUrls } from "../graph/store.ts";
 import { joinEmbeddedPostgres, joinEmbeddedStore } from "../process/embedded.ts";
 import type { Joined } from "../process/embedded.ts";
 import { writeOut } from "./output.ts";
@@ -45,7 +44,6 @@ export class AdminContext {
   #database: Promise<Joined> | undefined;
   #pool: Promise<pg.Pool> | undefined;
   #store: Promise<Joined> | undefined;
-  #client: GraphStore | undefined;
 
   /** Writes to standard output, or throws: a command whose output cannot be written has failed. */
   readonly write: (text: string) => void;
@@ -102,12 +100,6 @@ export class AdminContext {
     return storeUrls((await this.#store).url);
   }
 
-  /** A client of graphStore(); closed by close(). */
-  async store(): Promise<GraphStore> {
-    this.#client ??= createGraphStore(await this.graphStore());
-    return this.#client;
-  }
-
   /**
    * Prints the result, once per command.
    * @param value what --json prints
@@ -139,7 +131,6 @@ export class AdminContext {
   /** Closes what was opened. */
   async close(): Promise<void> {
     const [pool, store, database] = await Promise.allSettled([this.#pool, this.#store, this.#database]);
-    this.#client?.close();
     this.#pool = this.#store = this.#database = undefined;
     if (pool.status === "fulfilled" && pool.value) await closePool(pool.value);
     if (store.status === "fulfilled") await store.value?.leave();

@@ -93,4 +93,12 @@ export const SAMPLED_GUARDS: readonly Mistake[] = [
     before: "where c.user_id = person.user_id and app_private.review_status(c.status) = 'pending'\n  ) then",
     after: "where false\n  ) then",
   },
+  {
+    rule: "a database is asked whether it will do before anything is done to it",
+    file: "admin/migrate.ts",
+    before: "    await requireDatabase(url);\n",
+    after: "",
+    tests: ["cli"],
+    only: "when the database cannot be reached",
+  },
 ];
