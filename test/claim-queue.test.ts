@@ -75,6 +75,8 @@ describe("who sees what", () => {
       return claims.map(({ id }: { id: string }) => id) as string[];
     };
     expect([await listed(head), await listed(m.support)]).toEqual([[here], [platform, here]]);
+    const { value: page } = await queue.door.claims(head);
+    expect([page.claims.map(({ claimId }: { claimId: string }) => claimId), page.total]).toEqual([[here], 1]);
     await expect(queue.told(head, `claim_to_review('${platform}')`)).rejects.toMatchObject({
       detail: "claim_not_found",
     });

@@ -77,6 +77,16 @@ test("its password is in one file, which is its owner's alone, and nothing is le
   expect((mode & 0o777).toString(8)).toBe("600");
 });
 
+test("nobody else reads its password while the cluster is made", async () => {
+  const initdb = join(dir, "../initdb");
+  // Ends where the real one would begin.
+  await writeFile(initdb, '#!/bin/sh\necho "error: $(stat -c %a "$6")" >&2\nexit 1\n');
+  await chmod(join(dir, ".."), 0o755);
+  await chmod(initdb, 0o755);
+  const making = startEmbeddedPostgres(join(dir, "../making"), {}, { initdb, pg_ctl: initdb, locale: [] });
+  await expect(making).rejects.toThrow(/^The embedded PostgreSQL's initdb failed: 600$/);
+});
+
 test("only this machine reaches it", async () => {
   const client = new pg.Client(postgres.url);
   await client.connect();

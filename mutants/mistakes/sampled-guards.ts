@@ -44,6 +44,15 @@ export const SAMPLED_GUARDS: readonly Mistake[] = [
     after: "      select count(*) from app_public.organization_claims as c",
   },
   {
+    ...SENT,
+    rule: "a reviewer's claims are counted as they are listed",
+    file: "db/rules/claim-review.sql",
+    before:
+      "  where (sees_all or c.routed_to = 'organization' and c.org_uri = any (own))\n    and app_private.is_within(bounds, c.org_uri)\n    and",
+    after:
+      "  where (sees_all or c.org_uri = any (own))\n    and app_private.is_within(bounds, c.org_uri)\n    and",
+  },
+  {
     ...TAKEN,
     rule: "whoever appoints an administrator is told of as who did it",
     file: "db/rules/appointments.sql",
@@ -100,5 +109,13 @@ export const SAMPLED_GUARDS: readonly Mistake[] = [
     after: "",
     tests: ["cli"],
     only: "when the database cannot be reached",
+  },
+  {
+    rule: "nobody else on the machine reads the password of the embedded PostgreSQL, not even for a moment",
+    file: "db/embedded.ts",
+    before: "await writeFile(passwordFile, password, { mode: 0o600 });",
+    after: "await writeFile(passwordFile, password);",
+    tests: ["embedded-postgres-log"],
+    only: "nobody else reads",
   },
 ];
