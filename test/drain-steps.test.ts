@@ -334,6 +334,15 @@ describe("a drain", () => {
     expect(await drain({ ...graph.options, batchSize: 2 })).toEqual({ state: "drained", records: 5 });
   });
 
+  test("of a process that is ending begins nothing, neither records nor lists", async () => {
+    await graph.declareNeeds(1);
+    const due = () => graph.database.owner.query("select name from app_private.due_references order by name");
+    const { rows: before } = await due();
+    expect(before).toContainEqual({ name: "countries" });
+    expect(await drain(graph.options, AbortSignal.abort())).toEqual({ state: "drained", records: 0 });
+    expect((await due()).rows).toEqual(before);
+  });
+
   test("is busy, and writes nothing, while somebody else has the right to write", async () => {
     await graph.declareNeeds(1);
     await hold(graph.options, async () => {

@@ -118,4 +118,21 @@ export const SAMPLED_GUARDS: readonly Mistake[] = [
     tests: ["embedded-postgres-log"],
     only: "nobody else reads",
   },
+  {
+    rule: "an organization keeps its URI however far behind in it the address of an erased person is",
+    file: "db/rules/mentions.sql",
+    before:
+      "      and substr(o.org_uri, place, 1000) ~* ('^' || app_private.address_spellings(erasable_pattern.email))\n",
+    after: "",
+    tests: ["people"],
+    only: "organizations keep their URIs",
+  },
+  {
+    rule: "a drain that is told to end begins no list any more",
+    file: "worker/drain.ts",
+    before: "if (!signal.aborted) await writeDirtyReferences",
+    after: "await writeDirtyReferences",
+    tests: ["drain-steps"],
+    only: "begins nothing",
+  },
 ];
