@@ -136,6 +136,23 @@ describe("a list", () => {
     expect(await due()).toEqual(["accelerators"]);
   });
 
+  test("that the store refused a moment ago is nothing that a drain would be kept at", async () => {
+    const waiting = () => values("select app_private.graph_behind_since() is not null");
+    await client.query("update app_public.accelerators set pref_label = 'Prayer again' where code = 'PRA'");
+    await client.query("delete from app_private.graph_wakeups");
+    expect(await waiting()).toEqual([true]);
+    await client.query(
+      "update app_private.graph_references set retry_at = now() + interval '1 minute' where name = 'accelerators'",
+    );
+    expect(await waiting()).toEqual([false]);
+  });
+
+  test("that has changed wakes the worker, as a record does", async () => {
+    await client.query("delete from app_private.graph_wakeups");
+    await client.query("update app_public.accelerators set pref_label = 'Prayer first' where code = 'PRA'");
+    expect(await values("select count(*)::integer from app_private.graph_wakeups")).toEqual([1]);
+  });
+
   test("of organizations is written again once the table has been emptied", async () => {
     expect(await due()).toEqual([]);
     await client.query("truncate app_public.organizations cascade");

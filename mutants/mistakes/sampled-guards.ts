@@ -135,4 +135,20 @@ export const SAMPLED_GUARDS: readonly Mistake[] = [
     tests: ["drain-steps"],
     only: "begins nothing",
   },
+  {
+    rule: "a list that has changed wakes the worker",
+    file: "db/rules/graph-references.sql",
+    before: "  perform app_private.wake_projection();\n",
+    after: "",
+    tests: ["graph-marking"],
+    only: "wakes the worker",
+  },
+  {
+    rule: "a list that was refused a moment ago keeps no drain at it",
+    file: "db/rules/graph-references.sql",
+    before: "(select '-infinity'::timestamptz from app_private.due_references limit 1)",
+    after: "(select '-infinity'::timestamptz from app_private.dirty_references limit 1)",
+    tests: ["graph-marking"],
+    only: "kept at",
+  },
 ];
