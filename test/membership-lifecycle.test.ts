@@ -194,6 +194,11 @@ describe.each(m.DOORS)("through %s", (name) => {
       });
       // Somebody who was rejected may ask again.
       expect((await door.claim(m.claimOf(org, "ana@elsewhere.example"))).value.status).toBe("pending");
+      const { rows } = await db().query(
+        "select reviewed_at > created_at as later from app_public.organization_claims where claim_id = $1",
+        [claimId],
+      );
+      expect(rows).toEqual([{ later: true }]);
     });
 
     test("an approval leaves alone whoever has become a member meanwhile, or was suspended", async () => {

@@ -151,4 +151,12 @@ export const SAMPLED_GUARDS: readonly Mistake[] = [
     tests: ["graph-marking"],
     only: "kept at",
   },
+  {
+    rule: "a claim is reviewed when it is decided, not when it was made",
+    file: "db/rules/claim-review.sql",
+    before: "reviewed_at = now()",
+    after: "reviewed_at = claim.created_at",
+    tests: ["membership-lifecycle"],
+    only: "archived with its reason",
+  },
 ];
