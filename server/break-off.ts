@@ -3,8 +3,8 @@ import { Socket } from "node:net";
 import type { ServerResponse } from "node:http";
 
 /**
- * Closes the connection of an answer that has begun, so that its reader sees that it is not all of it. An answer to HTTP/1.0, which
- * proxies speak by default, ends with its connection in any case: there only a reset tells.
+ * Closes the connection of an answer that has begun, so that the client can tell that it is incomplete. With HTTP/1.0, which proxies
+ * speak by default, the end of the connection is the regular end of an answer: there it takes a reset.
  */
 export function breakOff(response: ServerResponse): void {
   const { req, socket } = response;

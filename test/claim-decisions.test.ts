@@ -100,10 +100,11 @@ describe("the forms, without script", () => {
     const again = await queue.claim(org, { userEmail: email });
     const head = await queue.signIn(`head@${org.domain}`);
     const page = await head.open(`${QUEUE}/${again}`);
-    await head.submit(page, QUEUE, {
+    const sent = await head.submit(page, QUEUE, {
       ...{ action: "approve", claim: again, confirmed: "yes", role: "org_contributor" },
     });
     expect(await m.membershipOf(db(), org.uri, email)).toBe("org_contributor active");
+    expect((await head.open(sent.headers.get("location")!)).text).not.toContain("already a member");
   });
 
   test("decide several at once, each by itself", async () => {
@@ -214,6 +215,23 @@ describe("the forms, without script", () => {
     expect(
       (await head.submit(page, QUEUE, { action: "approve", claim: usual, confirmed: "yes" })).status,
     ).toBe(303);
+    // Nor is it another decision because the claimant was a member already, whose role stays; that is said.
+    const kept = await queue.claim(org);
+    await db().query(
+      `insert into app_public.memberships (org_uri, user_id, role)
+       select org_uri, user_id, 'org_contributor' from app_public.organization_claims where claim_id = $1`,
+      [kept],
+    );
+    for (const _ of [1, 2]) {
+      const sent = await head.submit(page, QUEUE, {
+        action: "approve",
+        claim: kept,
+        confirmed: "yes",
+        role: "org_admin",
+      });
+      expect(sent.status).toBe(303);
+      expect((await head.open(sent.headers.get("location")!)).text).toContain("already a member");
+    }
     const asked = `has_decided_so('${id}', 'approve', 'Welcome.', 'org_member')`;
     expect([await queue.told(`head@${org.domain}`, asked), await queue.told(m.support, asked)]).toEqual([
       true,

@@ -27,6 +27,15 @@ describe.each(m.DOORS)("through %s", (name) => {
     return { org, claimId: value.claimId as string };
   }
 
+  /** What a reviewer is told of an approval, whenever that is. */
+  async function warningsOf(claimId: string) {
+    const { rows } = await db().query(
+      "select to_json(app_private.approval_warnings(c)) as warnings from app_public.organization_claims as c where claim_id = $1",
+      [claimId],
+    );
+    return rows[0]?.warnings as unknown;
+  }
+
   describe("the lifecycle", () => {
     test("(start) → Submitted: a person selects an organization, and the auto-approval check runs", async () => {
       const org = await m.addOrganization(db());
@@ -219,6 +228,9 @@ describe.each(m.DOORS)("through %s", (name) => {
           { code: "already_member", message: expect.stringContaining("org_contributor") },
         ]);
         expect(value.warnings[0].message.includes("suspended")).toBe(status === "suspended");
+        // Nor later, whatever has become of the membership.
+        await door.setMemberStatus({ ...ana, status: "revoked" });
+        expect(await warningsOf(claimId)).toEqual(value.warnings);
         const { rows } = await db().query(
           `select data ->> 'role' as role, data ->> 'isSuspended' as suspended
            from app_private.mails where kind = 'claim_approved' and data ->> 'claimId' = $1`,
@@ -230,19 +242,19 @@ describe.each(m.DOORS)("through %s", (name) => {
       }
     });
 
-    test("an approval that gives what somebody has already is made without a warning", async () => {
+    test("an approval that gives what somebody has already is made without a warning, and so is any other", async () => {
       const { org, claimId } = await pendingClaim();
-      await db().query("select app_private.add_member($1, $2, 'org_contributor')", [
-        org.uri,
-        "ana@elsewhere.example",
-      ]);
-      const review = {
-        claimId,
-        action: "approve",
-        role: "org_contributor",
-        adminEmail: `head@${org.domain}`,
-      };
+      const ana = { orgUri: org.uri, userEmail: "ana@elsewhere.example", adminEmail: `head@${org.domain}` };
+      await db().query("select app_private.add_member($1, $2, 'org_contributor')", [org.uri, ana.userEmail]);
+      const review = { claimId, action: "approve", role: "org_contributor", adminEmail: ana.adminEmail };
       expect((await door.review(review)).value.warnings).toEqual([]);
+      const another = await pendingClaim();
+      const adminEmail = `head@${another.org.domain}`;
+      expect((await door.review({ ...review, claimId: another.claimId, adminEmail })).value.warnings).toEqual(
+        [],
+      );
+      await door.setMemberStatus({ ...ana, orgUri: another.org.uri, adminEmail, status: "suspended" });
+      expect(await warningsOf(another.claimId)).toEqual([]);
     });
 
     test("after a rejection, and for a former member, nobody is let in without a review", async () => {

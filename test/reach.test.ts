@@ -27,7 +27,14 @@ function message(kind: string, ...parts: (string | number[])[]): Buffer {
 }
 
 const GOOD = {
-  ...{ server_version_num: "180001", server_encoding: "UTF8", "lower('I')": "i", lock_timeout: "0" },
+  ...{
+    server_version_num: "180001",
+    server_encoding: "UTF8",
+    "lower('I')": "i",
+    "'É' ~* 'é'": "true",
+    row_security: "on",
+    lock_timeout: "0",
+  },
   ...{ default_transaction_isolation: "read committed", session_replication_role: "origin" },
   ...{
     DateStyle: "ISO, DMY",
@@ -80,6 +87,7 @@ test.each([
   ["default_transaction_isolation", "repeatable read", "read committed"],
   ["DateStyle", "SQL, DMY", "ISO"],
   ["lock_timeout", "5000", "0"],
+  ["row_security", "off", "on"],
   ["session_replication_role", "replica", "origin"],
   ["standard_conforming_strings", "off", "on"],
   ["array_nulls", "off", "on"],
@@ -101,9 +109,12 @@ test.each([
   }
 });
 
-test("a database of another encoding is refused, and one in which I is no i", async () => {
+test("a database of another encoding is refused, and one in which letters have another case", async () => {
   await expect(asked("180001", { server_encoding: "SQL_ASCII" })).rejects.toThrow(
     /has server_encoding = SQL_ASCII; it must be UTF8 for this login$/,
+  );
+  await expect(asked("180001", { "'É' ~* 'é'": "false" })).rejects.toThrow(
+    /has 'É' ~\* 'é' = false; it must be true/,
   );
   await expect(asked("180001", { "lower('I')": "ı" })).rejects.toThrow(/has lower\('I'\) = ı; it must be i/);
 });

@@ -26,7 +26,7 @@ export type ClaimMailData = {
   role?: string;
   /** the title of the role; missing from mails that were already waiting when it was introduced */
   roleTitle?: string;
-  /** whether a membership from elsewhere is suspended, which an approval leaves as it is; otherwise lacking */
+  /** true if the claimant already was a member and is suspended, which an approval does not change; otherwise absent */
   isSuspended?: boolean;
   notes?: string;
 };
@@ -170,7 +170,7 @@ const COMPOSERS: Record<MailKind, Composer> = {
   },
 };
 
-/** Of a membership from elsewhere, which an approval leaves as it is. */
+/** For a claimant who already was a member, and is suspended: the approval does not change that. */
 function approvedYetSuspended(data: ClaimMailData): ReturnType<Composer> {
   return {
     subject: `Your request to join ${inSubject(data.orgName)}`,

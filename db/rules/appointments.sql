@@ -1,8 +1,7 @@
 -- Organizations that nobody manages: how reviewers are warned of one, and who may appoint an administrator for it.
 
-create function app_private.approval_warnings(
-  claim app_public.organization_claims, asked app_public.organization_role default null
-) returns app_public.review_warning[]
+create function app_private.approval_warnings(claim app_public.organization_claims)
+returns app_public.review_warning[]
 language sql stable
 set search_path = pg_catalog, pg_temp
 begin atomic
@@ -17,12 +16,11 @@ begin atomic
     union all
     select 2, (
       'already_member',
-      format('The claimant had already become a member of %s as %s, which this approval left as it is%s.', claim.org_name, m.role,
-        case when m.status = 'active' then '' else format(': %s. Somebody who manages its members can reactivate it', m.status) end)
+      format('The claimant was already a member of %s with the role %s%s. The approval left that as it was.', claim.org_name,
+        claim.granted_role, case when claim.kept_status = 'active' then '' else format(', %s', claim.kept_status) end)
     )::app_public.review_warning
-    from app_public.memberships as m
-    where claim.status = 'approved' and m.org_uri = claim.org_uri and m.user_id = claim.user_id
-      and (m.status <> 'active' or m.role is distinct from coalesce(asked, m.role))
+    where claim.status = 'approved'
+      and (claim.kept_status <> 'active' or claim.kept_status = 'active' and claim.granted_role <> claim.asked_role)
   ) as w;
 end;
 comment on function app_private.approval_warnings is

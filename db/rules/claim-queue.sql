@@ -392,7 +392,7 @@ begin atomic
     where c.claim_id = has_decided_so.claim_id and lower(u.email) = lower(app_private.current_person())
       and c.status = (case action when 'approve' then 'approved' when 'reject' then 'rejected' end)::app_public.organization_claim_status
       and c.review_notes is not distinct from app_private.trimmed(notes)
-      and (action = 'reject' or c.granted_role = coalesce(role, 'org_member')));
+      and (action = 'reject' or coalesce(c.asked_role, c.granted_role) = coalesce(role, 'org_member')));
 end;
 comment on function app_private.has_decided_so is
   'Whether the person who is calling has already decided a claim in exactly this way: when a form is sent twice, nothing is '

@@ -77,22 +77,25 @@ begin
   case action
     when 'approve' then
       update app_public.organization_claims as c
-      set status = 'approved', granted_role = app_private.admit(claim.org_uri, claim.user_id, role)
+      set status = 'approved', asked_role = role, granted_role = app_private.admit(claim.org_uri, claim.user_id, role),
+        kept_status = (
+          select m.status from app_public.memberships as m
+          where m.org_uri = claim.org_uri and m.user_id = claim.user_id and m.status <> 'revoked')
       where c.claim_id = claim.claim_id returning * into claim;
     when 'reject' then
       update app_public.organization_claims as c set status = 'rejected'
       where c.claim_id = claim.claim_id returning * into claim;
   end case;
   perform app_private.settle_proposal(claim.org_uri);
-  return (claim.claim_id, app_private.review_status(claim.status), app_private.approval_warnings(claim, role));
+  return (claim.claim_id, app_private.review_status(claim.status), app_private.approval_warnings(claim));
 end
 $$;
 comment on function app_public.review_organization_claim is
   E'@resultFieldName decision\n@actor admin_email\nApproves a waiting claim, with a role in the organization, or rejects it with notes that say why. Reviewers are '
   'people who may manage the members of the organization that the claim was sent to, and platform users with '
   'claims:review, who may give any role. Nobody may review their own claim. warnings says no_administrator where an approval '
-  'leaves the organization without anybody who manages its members, already_member where it changed nothing, because the person had become a member '
-  'some other way. Errors: 400 validation_failed, '
+  'leaves the organization without anybody who manages its members, and already_member if the claimant already was a member, which stays as it '
+  'was, and is suspended or has another role than asked. Errors: 400 validation_failed, '
   '403 not_your_identity, key_not_for_person, key_not_for_organization, permission_required, insufficient_scope, 404 claim_not_found, 409 already_reviewed.';
 
 create function app_private.settle_proposal(org_uri text) returns void

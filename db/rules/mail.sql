@@ -20,11 +20,10 @@ begin atomic
     'statedRoles', to_jsonb(claim.stated_roles),
     'role', claim.granted_role,
     'roleTitle', r.title,
-    'isSuspended', case when m.status = 'suspended' then true end,
+    'isSuspended', case when claim.kept_status = 'suspended' then true end,
     'notes', claim.review_notes))
   from app_public.users as u
   left join app_public.organization_roles as r on r.role = claim.granted_role
-  left join app_public.memberships as m on m.org_uri = claim.org_uri and m.user_id = claim.user_id
   where u.user_id = claim.user_id;
 end;
 comment on function app_private.claim_mail_data is 'The data that mails about a claim are composed from.';
@@ -74,7 +73,7 @@ begin
     -- No mail: the claimant knows. Checked here and not in the trigger's condition, which `migrate -- --plan` could
     -- not create: a new status cannot be used in the transaction that adds it.
     return null;
-  elsif new.status = 'pending_review' and not new.email_verified then
+  elsif new.status = 'pending_review' and not new.email_verified and old.status <> new.status then
     perform app_private.ask_for_proof(new);
   end if;
   if new.status not in ('approved', 'rejected') then

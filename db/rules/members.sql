@@ -52,7 +52,8 @@ begin atomic
   returning m.role;
 end;
 comment on function app_private.admit is
-  'Makes a person a member of an organization, for the first time or again. Returns the role that they have there now: of a member, the one they had.';
+  'Makes a person a member of an organization, for the first time or again. Returns the role that the person then has: that of an existing '
+  'membership, which stays as it is, or the given one.';
 
 create function app_private.keep_a_manager() returns trigger
 language plpgsql security definer

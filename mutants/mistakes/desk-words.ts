@@ -90,15 +90,20 @@ export const DESK_WORDS: readonly Mistake[] = [
     ],
     [
       "another role makes another decision",
-      "(action = 'reject' or c.granted_role = coalesce(role, 'org_member'))",
+      "(action = 'reject' or coalesce(c.asked_role, c.granted_role) = coalesce(role, 'org_member'))",
       "true",
       "second time",
     ],
-    ["who rejects gives no role", "(action = 'reject' or c.granted_role", "(c.granted_role", "twice"],
+    [
+      "who rejects gives no role",
+      "(action = 'reject' or coalesce(c.asked_role, c.granted_role)",
+      "(c.granted_role",
+      "twice",
+    ],
     [
       "a role that is left out is that of a member the second time too",
-      "c.granted_role = coalesce(role, 'org_member')",
-      "c.granted_role = role",
+      "c.granted_role) = coalesce(role, 'org_member')",
+      "c.granted_role) = role",
       "second time",
     ],
     [

@@ -183,8 +183,8 @@ export const SLIPS_OF_PEOPLE: readonly Mistake[] = [
   {
     rule: "whoever has proven their address is not asked to",
     file: "db/rules/mail.sql",
-    before: "elsif new.status = 'pending_review' and not new.email_verified then",
-    after: "elsif new.status = 'pending_review' then",
+    before: "elsif new.status = 'pending_review' and not new.email_verified and old",
+    after: "elsif new.status = 'pending_review' and old",
     tests: ["proven-address"],
     only: "through REST a token proves",
   },

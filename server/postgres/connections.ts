@@ -249,7 +249,7 @@ export class BorrowedConnection {
 
   /**
    * Runs one statement under settings that hold for it alone, in one round trip.
-   * @param settings such as the role; statement_timeout is added. null: none at all
+   * @param settings such as the role; statement_timeout and WRITTEN are added. null: none at all
    * @param onRow called with the bytes of each row; an error that it throws becomes the query's error
    * @throws DatabaseError as PostgreSQL raised it; DatabaseUnavailable, StatementTimeout, CallerGone; ReplicaUnfit
    */

@@ -135,8 +135,8 @@ export const claimReviewRoutes: RestRoute[] = [
     summary: "Approve or reject a claim",
     description:
       "Nobody may review their own claim. An approval that leaves the organization without anybody who manages its members " +
-      "is made, and answered with the warning no_administrator; one of somebody who had become a member some other way leaves that " +
-      "membership as it is, and is answered with the warning already_member.",
+      "is made, and answered with the warning no_administrator; an approval of somebody who already is a member leaves the " +
+      "membership as it is, with the warning already_member if that member is suspended or has another role.",
     body: claimReview,
     answer: {
       status: 200,

@@ -86,8 +86,8 @@ export function changeRoutes(database: Database): RestRoute[] {
         "Every committed change of needs, commitments and engagement claims once, deletions included; no reader who goes on " +
         "from a cursor is passed over by a change that took longer to commit. To keep a copy: ask for after=now, read the " +
         "lists, then read the changes after that cursor. What changed longer ago than changes are kept (30 days) is answered " +
-        "with 410 changes_expired: read the lists again. An item is what its list shows at the moment of reading; graphStatus, which " +
-        "the worker changes later, is not told of by itself.",
+        "with 410 changes_expired: read the lists again. An item is what its list shows at the moment of reading. A change of " +
+        "graphStatus alone, which the worker makes later, is not reported.",
       query: z.object({
         ...paging,
         kind: s.oneOf(RECORD_KINDS).optional().describe("Records of this kind alone."),
@@ -115,7 +115,8 @@ export function changeRoutes(database: Database): RestRoute[] {
       summary: "Read what has changed in the organization claims that one reviews",
       description:
         "As GET /v0/changes, of the claims that GET /v0/admin/claims lists, without similar_organizations, which change without the claim. " +
-        "Once somebody has come to review more claims, a cursor from before is answered with 410 changes_expired too.",
+        "A claim is reported as updated also when its claimant or a reviewer is renamed or erased, and when somebody may review it " +
+        "from then on who could not before. Claims that the reader may no longer see are not reported.",
       headers: m.actingAdmin,
       query: z.object(paging),
       answer: {
