@@ -101,4 +101,12 @@ export const STORE_LET_GO: readonly Mistake[] = [
     tests: ["embedded-store-pool"],
     only: "breaks off an answer",
   },
+  {
+    rule: "a journal that is read again keeps no file open beside the one that it goes on with",
+    file: "graph/embedded/journal.ts",
+    before: "      await this.#file?.close();\n      this.#file = undefined;\n      await mkdir",
+    after: "      this.#file = undefined;\n      await mkdir",
+    tests: ["embedded-store-durable"],
+    only: "closed in the end",
+  },
 ];
