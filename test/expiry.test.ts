@@ -222,15 +222,21 @@ test("one setting switches it off, and on again", async () => {
 test("a commitment that somebody is changing is left for the next run, and holds nobody up", async () => {
   await commitments(-1);
   const client = await projection.database.owner.connect();
+  const other = await projection.database.owner.connect();
   try {
     await client.query("begin");
     await client.query(
       "select from app_public.commitments where commitment_description = 'funded' for update",
     );
+    // Who would wait is refused at once here.
+    await other.query("begin; set local lock_timeout = 1");
+    await other.query("select app_private.expire_commitments()");
+    await other.query("rollback");
     await runJob();
     expect(Object.keys(await changed())).toEqual(["declared", "in_progress"]);
   } finally {
     client.release(true);
+    other.release(true);
   }
   await runJob();
   expect(Object.keys(await changed())).toEqual(["declared", "funded", "in_progress"]);

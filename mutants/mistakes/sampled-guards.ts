@@ -159,4 +159,12 @@ export const SAMPLED_GUARDS: readonly Mistake[] = [
     tests: ["membership-lifecycle"],
     only: "archived with its reason",
   },
+  {
+    rule: "an expiry does not wait for who is changing a commitment",
+    file: "db/rules/expiry.sql",
+    before: "for update skip locked",
+    after: "for update",
+    tests: ["expiry"],
+    only: "holds nobody up",
+  },
 ];
