@@ -1,12 +1,11 @@
 // What is sent to a graph store and what each of its answers means; and the answers of the embedded store, for which
 // another engine may stand in at any time.
 import { getEventListeners, once } from "node:events";
-import { createServer, ServerResponse } from "node:http";
-import type { IncomingHttpHeaders, IncomingMessage, RequestListener, Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { gzipSync } from "node:zlib";
-import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { beforeEach, describe, expect, jest, test } from "@jest/globals";
 import type { Engine } from "../graph/embedded/engine.ts";
 import { createHandler } from "../graph/embedded/http.ts";
 import { TaskRefused, TaskTimeout, TaskTooLarge, ThreadGone } from "../graph/embedded/tasks.ts";
@@ -15,25 +14,11 @@ import { createGraphStore, GraphRejected, GraphUnavailable, storeUrls } from "..
 import { readAll } from "../graph/store-http.ts";
 import type { GraphStore, QueryOptions } from "../graph/store.ts";
 import { eventually } from "./support/eventually.ts";
+import { listening } from "./support/listening.ts";
 
 // All of it is a matter of milliseconds; what hangs is to be seen soon.
 jest.setTimeout(60_000);
-const servers: Server[] = [];
-const clients: GraphStore[] = [];
-afterEach(() => {
-  for (const client of clients.splice(0)) client.close();
-  for (const server of servers.splice(0)) {
-    server.closeAllConnections();
-    server.close();
-  }
-});
-
-async function listen(listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
-  servers.push(server);
-  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
+const { listen, clients } = listening();
 
 type Sent = { method: string; url: string; headers: IncomingHttpHeaders; body: string };
 

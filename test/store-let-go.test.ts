@@ -1,31 +1,14 @@
 // What a client of a graph store lets go: what it was sending, and what it had under way.
-import { createServer } from "node:http";
-import type { RequestListener, Server, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
-import { afterEach, expect, jest, test } from "@jest/globals";
+import { expect, jest, test } from "@jest/globals";
 import { createGraphStore, storeUrls } from "../graph/store.ts";
-import type { GraphStore } from "../graph/store.ts";
 import { eventually } from "./support/eventually.ts";
+import { listening } from "./support/listening.ts";
 
 // All of it is a matter of milliseconds; what hangs is to be seen soon.
 jest.setTimeout(60_000);
-const servers: Server[] = [];
-const clients: GraphStore[] = [];
-afterEach(() => {
-  for (const client of clients.splice(0)) client.close();
-  for (const server of servers.splice(0)) {
-    server.closeAllConnections();
-    server.close();
-  }
-});
-
-async function listen(listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
-  servers.push(server);
-  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
+const { listen, clients } = listening();
 
 test("what is being sent is let go as soon as nobody takes any more of it", async () => {
   const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
