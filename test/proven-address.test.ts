@@ -124,6 +124,6 @@ describe.each(m.DOORS)("through %s", (name) => {
       [claimId],
     );
     const { text } = composeMail(rows[0].kind, rows[0].data, null, service.url);
-    expect(text).toContain(`${org.domain} (as they say;`);
+    expect(text).toContain(`${org.domain} (as stated by them;`);
   });
 });
