@@ -9,8 +9,8 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const VERSION = "server_version_num";
 
 /**
- * What the rules rely on, and what a database, a role or a locale may have otherwise. What is only a matter of how values are
- * written is set with each statement instead (server/postgres/connections.ts).
+ * What the rules and the owner's programs rely on, and a database, a role or a locale may have otherwise. How values are written
+ * for callers is set with each statement of the server instead (server/postgres/connections.ts).
  */
 const NEEDED: Readonly<Record<string, string>> = {
   server_encoding: "UTF8",
@@ -26,7 +26,8 @@ const NEEDED: Readonly<Record<string, string>> = {
   row_security: "on",
   // Otherwise no trigger runs.
   session_replication_role: "origin",
-  // Others write time zones as abbreviations, which cannot be read again.
+  // Other styles write time zones as abbreviations, which the worker cannot read again. (The server sets it with each
+  // statement, for its replicas too, which nobody asks here.)
   DateStyle: "ISO",
   // How they read and write SQL.
   standard_conforming_strings: "on",
