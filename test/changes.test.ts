@@ -719,10 +719,49 @@ describe("of organization claims", () => {
       [boss],
     );
     const all = await told();
+    // A second such role gives no right that was not there.
+    await db.query(
+      "insert into app_public.platform_roles (user_id, role) select user_id, 'admin' from app_public.users where email = $1",
+      [boss],
+    );
+    expect(await told()).toEqual([]);
     expect(all.map(([id]) => id)).toEqual(expect.arrayContaining([early, late, elsewhere]));
     expect(new Set(all.map(([id]) => id)).size).toBe(all.length);
     // Nor is any of it a change of records.
     expect((await page({ after: start })).changes).toEqual([]);
+  });
+
+  test("that are being written while somebody comes to review for the platform are told to them", async () => {
+    const boss = `boss@${(await addOrganization(db, { boss: "org_admin" })).domain}`;
+    const [writing, granting] = [await db.connect(), await db.connect()];
+    const other = await addOrganization(db);
+    try {
+      await granting.query("begin");
+      await writing.query("begin");
+      const { rows } = await writing.query<{ id: string }>(
+        `insert into app_public.organization_claims (user_id, org_uri, org_name, is_new_org, email_domain, domain_match, email_verified)
+         select user_id, $1, 'Lake', false, 'elsewhere.example', false, true from app_public.users where email = $2 returning claim_id as id`,
+        [other.uri, boss],
+      );
+      const given = granting.query(
+        "insert into app_public.platform_roles (user_id, role) select user_id, 'support' from app_public.users where email = $1",
+        [boss],
+      );
+      const state = { isGiven: false };
+      void given.then(() => (state.isGiven = true));
+      const waiting = "select from pg_locks where not granted and mode = 'ShareRowExclusiveLock'";
+      while (!state.isGiven && (await db.query(waiting)).rowCount === 0);
+      await writing.query("commit");
+      await given;
+      // As who has read up to here has passed the claim, without the right to it.
+      const after = await now();
+      await granting.query("commit");
+      const { changes } = (await claims(boss, service.keys.review, after)).body as Page;
+      expect(changes.map(({ id }) => id)).toContain(rows[0]!.id);
+    } finally {
+      writing.release();
+      granting.release();
+    }
   });
 
   test("are told by the rights that somebody has at the moment to which the page belongs", async () => {

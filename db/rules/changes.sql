@@ -222,7 +222,13 @@ as $$
 begin
   if new.org_uri is null and exists (
     select from app_public.platform_permissions as p where p.role::text = new.role and p.permission = 'claims:review')
+    and not exists (
+      select from app_private.platform_powers as p
+      where p.user_id = new.user_id and p.permission = 'claims:review' and p.role::text <> new.role)
   then
+    -- A claim that is being written would be seen neither here nor, before the right is there, by the person who gets it. (Claims to
+    -- one organization wait for its members to change in any case.)
+    lock table app_public.organization_claims in share row exclusive mode;
     perform app_private.tell_claims_again(array(select c.claim_id from app_public.organization_claims as c));
   elsif new.org_uri is not null and app_private.manages_members(new.role::app_public.organization_role) then
     perform app_private.tell_claims_again(array(

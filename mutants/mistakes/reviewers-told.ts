@@ -50,6 +50,19 @@ export const REVIEWERS_TOLD: readonly Mistake[] = [
     only: "at the moment",
   },
   {
+    ...CHANGES,
+    rule: "a claim that is being written is told to who comes to review it",
+    before: "    lock table app_public.organization_claims in share row exclusive mode;\n",
+    after: "    perform from pg_locks as l where l.mode = 'ShareRowExclusiveLock';\n",
+    only: "being written",
+  },
+  {
+    ...SIGHT,
+    rule: "a second role that reviews tells no claims again",
+    before: "and p.permission = 'claims:review' and p.role::text <> new.role)",
+    after: "and p.permission = 'claims:review' and false)",
+  },
+  {
     ...CALLED,
     rule: "a claim is told anew when its claimant is called otherwise",
     before:
