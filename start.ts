@@ -14,7 +14,7 @@ import { closePool } from "./db/close.ts";
 import { demoKeyIsLive, isUntouched, loadDemo } from "./db/demo/load.ts";
 import { mayBecomeApiRoles, serverLogin } from "./db/logins.ts";
 import { migrate } from "./db/migrate.ts";
-import { createPool } from "./db/pool.ts";
+import { createOwnerPool } from "./db/pool.ts";
 import { requireDatabase } from "./db/reach.ts";
 import { saveSettings } from "./db/settings.ts";
 import { joinEmbeddedPostgres, joinEmbeddedStore } from "./process/embedded.ts";
@@ -208,7 +208,7 @@ async function prepareDatabase(
   await step("tables and rules", () => migrate(ownerUrl, { onWait }));
   const owner = await bringUp(
     "database connections",
-    () => Promise.resolve(createPool(ownerUrl, { max: 2, application_name: "engagement-start" })),
+    () => Promise.resolve(createOwnerPool(ownerUrl, { max: 2, application_name: "engagement-start" })),
     closePool,
   );
   if (config.databaseUrl) await mayBecomeApiRoles(owner);

@@ -4,7 +4,7 @@ import type pg from "pg";
 import type { Config } from "../config.ts";
 import { closePool } from "../db/close.ts";
 import { migrate } from "../db/migrate.ts";
-import { createPool } from "../db/pool.ts";
+import { createOwnerPool } from "../db/pool.ts";
 import { lackingIn } from "../db/release.ts";
 import { storeUrls } from "../graph/store.ts";
 import { joinEmbeddedPostgres, joinEmbeddedStore } from "../process/embedded.ts";
@@ -69,7 +69,7 @@ export class AdminContext {
 
   async #openPool(): Promise<pg.Pool> {
     const url = await this.databaseUrl();
-    const pool = createPool(url, { max: 4, application_name: "engagement-admin" });
+    const pool = createOwnerPool(url, { max: 4, application_name: "engagement-admin" });
     if (this.config.databaseUrl) return pool;
     // The embedded database may not have been migrated to this version yet, or another process may be doing
     // it: a second migration waits for the first.

@@ -41,8 +41,6 @@ export function registerPeople(program: Command, context: AdminContext): void {
 async function erase(context: AdminContext, email: string, forced: boolean): Promise<void> {
   const client = await (await context.pool()).connect();
   try {
-    // The timeout for requests is not meant for this.
-    await client.query("set statement_timeout = 0");
     const { rows: begun } = await client.query<{ bereft: string[] }>(
       "select app_private.begin_erasure($1, $2) as bereft",
       [email, forced],

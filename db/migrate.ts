@@ -7,7 +7,7 @@ import pg from "pg";
 import { closePool } from "./close.ts";
 import { inTurns, inTurnsOf, lockAll, takeAdvisoryLock } from "./patience.ts";
 import type { Patience } from "./patience.ts";
-import { createPool } from "./pool.ts";
+import { createOwnerPool } from "./pool.ts";
 import { editionOf } from "./release.ts";
 import { carryOut, MigrationError, migrationsIn, rulesIn } from "./sql-files.ts";
 
@@ -79,7 +79,7 @@ export async function alone<Result>(
 ): Promise<Result> {
   const { directory = import.meta.dirname, onWait = () => undefined, patienceMs = PATIENCE_MS } = options;
   const patience = { ms: patienceMs, onWait };
-  const pool = migrationPool(connectionString);
+  const pool = createOwnerPool(connectionString, { max: 1 });
   try {
     const client = await pool.connect();
     try {
@@ -96,7 +96,7 @@ export async function alone<Result>(
 
 /** Creates the roles that a dump refers to, before it is restored into a cluster that lacks them. */
 export async function makeRoles(connectionString: string): Promise<void> {
-  const pool = createPool(connectionString, { max: 1 });
+  const pool = createOwnerPool(connectionString, { max: 1 });
   try {
     await pool.query(await readFile(join(import.meta.dirname, "rules/roles.sql"), "utf8"));
   } finally {
@@ -157,20 +157,13 @@ async function applyWorkerMigrations(
   patience: Patience,
 ): Promise<void> {
   await inTurnsOf(client, patience, async (lock_timeout) => {
-    const pool = migrationPool(connectionString, { lock_timeout });
+    const pool = createOwnerPool(connectionString, { max: 1, lock_timeout });
     try {
       await runMigrations({ pgPool: pool });
     } finally {
       await closePool(pool);
     }
   });
-}
-
-function migrationPool(connectionString: string, config: pg.PoolConfig = {}): pg.Pool {
-  const pool = createPool(connectionString, { max: 1, ...config });
-  // A statement_timeout that the operator has set for all sessions must not apply to migrations.
-  pool.on("connect", (client) => void client.query("set statement_timeout = 0").catch(() => undefined));
-  return pool;
 }
 
 /** Drops the rules that db/rules/reset.sql has kept: they depend on columns that a migration may change. */

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startEmbeddedPostgres } from "../db/embedded.ts";
 import { migrate } from "../db/migrate.ts";
-import { createPool } from "../db/pool.ts";
+import { createOwnerPool, createPool } from "../db/pool.ts";
 import { GENERATED } from "./index.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -15,7 +15,7 @@ const postgres = await startEmbeddedPostgres(dir);
 try {
   await migrate(postgres.url);
   const password = randomBytes(24).toString("hex");
-  const owner = createPool(postgres.url);
+  const owner = createOwnerPool(postgres.url);
   await owner.query(`alter role engagement_server login password '${password}'`);
   const serverUrl = new URL(postgres.url);
   [serverUrl.username, serverUrl.password] = ["engagement_server", password];

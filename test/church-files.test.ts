@@ -266,6 +266,10 @@ describe("GeoJSON", () => {
     ]);
     const properties = { church_id: "own", name: "F", longitude: 1, latitude: 2 };
     expect(await valuesOf({ geometry, properties })).toEqual([{ place: { feature: 1 }, values: properties }]);
+    const unplaced = { ...properties, longitude: null, latitude: null };
+    expect(await valuesOf({ geometry, properties: unplaced })).toEqual([
+      { place: { feature: 1 }, values: { ...properties, longitude: 3.4, latitude: 6.5 } },
+    ]);
   });
 
   test("has no features in its other lists", async () => {
@@ -282,13 +286,20 @@ describe("GeoJSON", () => {
     ]);
   });
 
-  test("has no place of what is no point", async () => {
+  test("that is no point is refused, unless the church says where it is", async () => {
     const line = { type: "LineString", coordinates: [3.4, 6.5] };
-    for (const geometry of [line, { type: "Point" }, null]) {
+    const properties = { name: "F", longitude: 1, latitude: 2 };
+    for (const geometry of [line, { type: "Point" }]) {
       expect(await valuesOf({ geometry })).toEqual([
-        { place: { feature: 1 }, values: { church_id: "f", name: "F" } },
+        { place: { feature: 1 }, problem: "geometry must be a Point" },
+      ]);
+      expect(await valuesOf({ geometry, properties })).toEqual([
+        { place: { feature: 1 }, values: { church_id: "f", ...properties } },
       ]);
     }
+    expect(await valuesOf({ geometry: null })).toEqual([
+      { place: { feature: 1 }, values: { church_id: "f", name: "F" } },
+    ]);
   });
 
   test("may be a sequence of features, with or without separators", async () => {

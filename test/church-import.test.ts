@@ -232,6 +232,29 @@ test("GeoJSON: places from the geometry, ids from the features, whatever the fil
   }
 });
 
+test("a link that would run as a script is refused; text that names one is not", async () => {
+  const rows = [
+    { website: "javascript:alert(1)" },
+    { url_live: " VBScript :x" },
+    { banner_url: "JAVASCRIPT:x" },
+    { service_source_urls: ["https://a.example", "javascript:x"] },
+    { website: "https://a.example/javascript:x", church_summary: "javascript: what is it?" },
+    { website: "www.a.example" },
+  ].map((row, i) => ({ church_id: `s${i}`, name: "Links", ...row }));
+  const told: string[] = [];
+  await importChurches(database.owner, Readable.from([rows.map((row) => JSON.stringify(row)).join("\n")]), {
+    format: "jsonl",
+    onProblem: (_, problem) => told.push(problem),
+  });
+  expect(told.toSorted()).toEqual([
+    "banner_url must not be a script",
+    "service_source_urls must not be a script",
+    "url_live must not be a script",
+    "website must not be a script",
+  ]);
+  expect(await churches("church_id")).toEqual([{ church_id: "s4" }, { church_id: "s5" }]);
+});
+
 test("GeoJSON: a bad feature is reported by its number, the rest is imported", async () => {
   const point = { type: "Point", coordinates: [3.4, 6.5] };
   const features = [
@@ -240,17 +263,24 @@ test("GeoJSON: a bad feature is reported by its number, the rest is imported", a
     null,
     { type: "Polygon" },
     { type: "Feature", id: "f5", geometry: null, properties: { name: "Five" } },
+    {
+      type: "Feature",
+      id: "f6",
+      geometry: { type: "Polygon", coordinates: [] },
+      properties: { name: "Six" },
+    },
   ];
   const text = JSON.stringify({ features, type: "FeatureCollection" });
   const { code, stdout, stderr } = await runImport("bad.geojson", text, "--json");
   expect({ code, ...JSON.parse(stdout) }).toMatchObject({
     code: 1,
-    read: 5,
+    read: 6,
     added: 2,
     problems: [
       { feature: 2, message: "name is missing" },
       { feature: 3, message: "is not a church" },
       { feature: 4, message: "is not a church" },
+      { feature: 6, message: "geometry must be a Point" },
     ],
   });
   expect(stderr).toMatch("bad.geojson: feature 2: name is missing; left out");

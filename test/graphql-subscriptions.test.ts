@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import { request } from "node:http";
 import type { IncomingMessage } from "node:http";
+import { connect } from "node:net";
 import type pg from "pg";
 import { WebSocket } from "ws";
 import { LIVE_BOUNDS } from "../server/live/feed.ts";
@@ -570,6 +571,25 @@ test("who may do something else than when they came is cut off, and may come bac
   open.push(again);
   await insertNeed();
   await eventually(() => expect(again.events.length).toBeGreaterThan(0));
+});
+
+test("a stream that is cut off over HTTP/1.0, where the end of the connection is the end of an answer, is reset", async () => {
+  const key = await issueTestKey(db, "api_read");
+  const { hostname, port, host } = new URL(service.url);
+  const body = JSON.stringify({ query: CHANGES });
+  const head = [
+    ...["POST /graphql/stream HTTP/1.0", `host: ${host}`, `authorization: Bearer ${key}`],
+    ...["content-type: application/json", "accept: text/event-stream", `content-length: ${body.length}`],
+  ];
+  const socket = connect(Number(port), hostname);
+  socket.write(`${head.join("\r\n")}\r\n\r\n${body}`);
+  const broken = new Promise((closed) => socket.once("error", closed).once("end", () => closed("ended")));
+  const [beginning] = (await once(socket, "data")) as [Buffer];
+  expect(beginning.toString()).toContain(" 200 OK");
+  await db.query("update app_private.api_keys set revoked_at = now() where key_id = $1", [
+    await keyIdOf(db, key),
+  ]);
+  expect(await broken).toMatchObject({ code: "ECONNRESET" });
 });
 
 /** How a stream is answered, which goes on for ever where it is not refused. */

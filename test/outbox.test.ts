@@ -1,5 +1,4 @@
 // In which order mails go out, and what a mail leaves behind that did not.
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import pg from "pg";
 import { pino } from "pino";
@@ -278,30 +277,6 @@ test("a mail at which a server fell silent, which may have taken it, comes again
     c: { attempts: 8, failed: false, due: 7_680 },
     d: { attempts: 26, failed: true },
   });
-});
-
-test.each([
-  ["wait", "idle_in_transaction_session_timeout"],
-  ["last", "transaction_timeout"],
-])("a database that lets no transaction %s has no mail sent again", async (_, name) => {
-  await wait({ a: {} });
-  const pool = new pg.Pool({ connectionString: database.url });
-  // Not every release has both.
-  const limit = `select set_config(name, '300', false) from pg_settings where name = '${name}'`;
-  pool.on("connect", (client) => void client.query(limit));
-  pool.on("error", () => undefined);
-  let sent = 0;
-  const mailer: Mailer = {
-    send: async () => {
-      sent++;
-      await sleep(500);
-    },
-  };
-  const options = { pool, mailer, platformUrl: "https://a.example", logger: pino({ level: "silent" }) };
-  await expect(sendMails(options)).resolves.toMatchObject({ sent: 1 });
-  await pool.end();
-  expect(await left()).toEqual({});
-  expect(sent).toBe(1);
 });
 
 test("a worker that is stopped sends what it has begun to, and leaves the rest to the next", async () => {

@@ -3,7 +3,7 @@
 import type { Logger } from "pino";
 import type { Config } from "../config.ts";
 import { closePool } from "../db/close.ts";
-import { createPool } from "../db/pool.ts";
+import { createOwnerPool } from "../db/pool.ts";
 import { requireSameNames } from "../db/settings.ts";
 import type { GraphStore } from "../graph/store.ts";
 import { discreet } from "../process/log.ts";
@@ -58,7 +58,7 @@ export async function startWorker({
   const logger = discreet(givenLogger);
   const projector = createProjector(config);
   const onError = (error: Error) => logger.debug({ err: error }, "a database connection broke");
-  const pool = createPool(databaseUrl, {
+  const pool = createOwnerPool(databaseUrl, {
     max: CONNECTIONS,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,

@@ -9,7 +9,6 @@ import { LRUCache } from "lru-cache";
 import type pg from "pg";
 import type { Logger } from "pino";
 import { composeMail, MAIL_KINDS } from "./mail-texts.ts";
-import { UNHURRIED } from "../db/unhurried.ts";
 import type { MailData, MailKind } from "./mail-texts.ts";
 import { MailRefused, MailServerSilent, MailServerUnavailable } from "./mailer.ts";
 import type { Mailer } from "./mailer.ts";
@@ -118,7 +117,7 @@ type MailRow = {
 
 /** Deals with one mail, in one transaction; false when none is due. */
 async function sendNext(client: pg.PoolClient, options: MailOptions, result: MailResult): Promise<boolean> {
-  await client.query(`begin; ${UNHURRIED}`);
+  await client.query("begin");
   const { rows } = await client.query<MailRow>(
     `select mail_id, kind, recipient, recipient_name, data, subject, text_body, html_body, app_private.is_stale(m) as is_stale
      from app_private.mails as m

@@ -2,7 +2,6 @@
 // records were waiting to be written.
 import type { Quad } from "@rdfjs/types";
 import type { Pool, PoolClient } from "pg";
-import { UNHURRIED } from "../db/unhurried.ts";
 import type { Turn } from "../graph/turns.ts";
 import type { RecordKind } from "../records/record.ts";
 import { noteOutcomes, prepare } from "./projection.ts";
@@ -28,7 +27,6 @@ export async function inSnapshot<T>(pool: Pool, work: (tables: PoolClient) => Pr
   let isDone = false;
   try {
     await tables.query("begin transaction isolation level repeatable read, read only");
-    await tables.query(UNHURRIED);
     const result = await work(tables);
     await tables.query("commit");
     isDone = true;

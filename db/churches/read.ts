@@ -104,7 +104,7 @@ async function* readGeoJson(source: Readable): AsyncIterable<SourceRow> {
     if (!isFeature) return undefined;
     feature += 1;
     sinceFeature = 0;
-    return rowOf({ feature }, churchOfFeature(done ? current : (current as unknown[]).pop()));
+    return rowOfFeature({ feature }, done ? current : (current as unknown[]).pop());
   };
   // The type requires a flush method, which only components that hold something back until the end need.
   const rows = withParser.asStream(() => rowAfter as TokenConsumer, {
@@ -152,19 +152,19 @@ type Feature = {
   properties?: object | null;
 };
 
-/** The columns of a feature; undefined if the value is not a feature. */
-function churchOfFeature(value: unknown): object | undefined {
+function rowOfFeature(place: Place, value: unknown): SourceRow {
   const { type, id, geometry, properties } = (value ?? {}) as Feature;
-  if (type !== "Feature") return undefined;
-  const [longitude, latitude] =
-    geometry?.type === "Point" && Array.isArray(geometry.coordinates)
-      ? (geometry.coordinates as unknown[])
-      : [];
-  return {
+  if (type !== "Feature") return { place, problem: "is not a church" };
+  const given: Readonly<Record<string, unknown>> = {
     ...(id !== undefined && { church_id: id }),
-    ...(longitude !== undefined && { longitude, latitude }),
     ...properties,
   };
+  // Where properties say the place, they decide.
+  if (!geometry || (given["latitude"] ?? null) !== null) return rowOf(place, given);
+  if (geometry.type !== "Point" || !Array.isArray(geometry.coordinates))
+    return { place, problem: "geometry must be a Point" };
+  const [longitude, latitude] = geometry.coordinates as unknown[];
+  return rowOf(place, { ...given, longitude, latitude });
 }
 
 function isCollection(value: unknown): boolean {

@@ -117,6 +117,9 @@ begin
         create function app_private.tell_%1$s_updated() returns trigger
         language plpgsql security definer
         set search_path = pg_catalog, pg_temp
+        -- A session plans the join below once, perhaps for a single row; as a nested loop it would take the square of the time for
+        -- thousands.
+        set enable_nestloop = off
         as $body$
         begin
           insert into app_private.changes (kind, record_id, change, from_status, to_status, org_uri, need_id, changed_at)

@@ -8,19 +8,24 @@ return coalesce(
      select field.key as name, coalesce(
        app_private.document_problem(field.value, lines => field.key in ('address', 'church_summary', 'ministries_json')),
        case when field.key in ('name', 'campus_name', 'overarching_name')
-         then app_private.name_problems('', field.value #>> '{}', required => false) -> 0 ->> 'message' end) as problem
+         then app_private.name_problems('', field.value #>> '{}', required => false) -> 0 ->> 'message' end,
+       -- Pages of others make links of it. (A list is taken item by item.)
+       case when field.key ~ '^url_|_urls?$|^website$' and field.value @? '$[*] ? (@ like_regex "^\\s*(java|vb)script\\s*:" flag "i")'
+         then 'must not be a script' end) as problem
      from jsonb_each(church) as field
    ) as given
    where given.problem is not null),
   '[]');
 comment on function app_private.church_problems is
-  'Problems with the texts of a church, given by column: characters that no text may have, and names that are too long.';
+  'Problems with the texts of a church, given by column: characters that no text may have, names that are too long, and links '
+  'that are scripts.';
 
 create function app_private.is_suspect_church(row_text text, name text, campus_name text, overarching_name text, ministries jsonb)
 returns boolean
 language sql immutable
 return app_private.character_problem(row_text) is not null
   or greatest(char_length(name), char_length(campus_name), char_length(overarching_name)) > app_private.longest_text('name')
+  or row_text ~* '(java|vb)script\s*:'
   or app_private.is_blank(name) or app_private.is_blank(campus_name) or app_private.is_blank(overarching_name)
   -- Within JSON a control character is written as an escape.
   or ministries::text like E'%\\\\%';

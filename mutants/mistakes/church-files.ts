@@ -80,14 +80,6 @@ export const CHURCH_FILES: readonly Mistake[] = [
     only: "whatever follows a feature",
   },
   {
-    rule: "a point on the meridian of Greenwich is a place",
-    file: "db/churches/read.ts",
-    before: "...(longitude !== undefined && { longitude, latitude }),",
-    after: "...(longitude ? { longitude, latitude } : {}),",
-    tests: ["church-import"],
-    only: "places from the geometry",
-  },
-  {
     rule: "a value that no index can hold costs its own row",
     file: "db/churches/lane.ts",
     before: "/^(2[23]|54)/",
@@ -288,20 +280,6 @@ export const CHURCH_FILES: readonly Mistake[] = [
     file: "db/churches/read.ts",
     before: "    line += 1;\n    const place = { line };",
     after: '    if (text?.trim() !== "") line += 1;\n    const place = { line };',
-    tests: ["church-files"],
-  },
-  {
-    rule: "what a feature says of itself counts more than its geometry",
-    file: "db/churches/read.ts",
-    before: "    ...(longitude !== undefined && { longitude, latitude }),\n    ...properties,",
-    after: "    ...properties,\n    ...(longitude !== undefined && { longitude, latitude }),",
-    tests: ["church-files"],
-  },
-  {
-    rule: "only a point is a place",
-    file: "db/churches/read.ts",
-    before: 'geometry?.type === "Point" && Array.isArray',
-    after: "geometry && Array.isArray",
     tests: ["church-files"],
   },
   {

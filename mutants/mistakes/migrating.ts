@@ -202,14 +202,6 @@ export const MIGRATING: readonly Mistake[] = [
     only: "a rule that fails",
   },
   {
-    rule: "an operator's limit for statements is not meant for migrations",
-    file: "db/migrate.ts",
-    before: '"set statement_timeout = 0"',
-    after: '"set idle_session_timeout = 0"',
-    tests: ["migrate-locks"],
-    only: "limits that the operator",
-  },
-  {
     rule: "what was kept of earlier rules goes before a migration",
     file: "db/migrate.ts",
     before: "  await dropEarlierRules(client);\n",
@@ -355,8 +347,8 @@ export const MIGRATING: readonly Mistake[] = [
   {
     rule: "the migrations of the job queue wait for others in turns, as ours do",
     file: "db/migrate.ts",
-    before: "migrationPool(connectionString, { lock_timeout });",
-    after: "migrationPool(connectionString);",
+    before: "createOwnerPool(connectionString, { max: 1, lock_timeout });",
+    after: "createOwnerPool(connectionString, { max: 1 });",
     tests: ["migrate-locks"],
     only: "a table of the job queue, which an earlier release has made the migration gives up",
   },

@@ -51,14 +51,6 @@ export const OPERATOR_TOOL: readonly Mistake[] = [
     only: "bad rows",
   },
   {
-    rule: "a limit for requests does not end an erasure",
-    file: "admin/people.ts",
-    before: 'await client.query("set statement_timeout = 0");',
-    after: "",
-    tests: ["people"],
-    only: "an erasure may",
-  },
-  {
     rule: "one church that has an erased person's address is told",
     file: "admin/people.ts",
     before: "...(churches > 0",

@@ -21,7 +21,7 @@ export const SAMPLED_DOORS: readonly Mistake[] = [
   {
     rule: "a stream ends for who is not let in any more",
     file: "server/graphql/transports.ts",
-    before: "cut: () => response.destroy(),",
+    before: "cut: () => breakOff(response),",
     after: "cut: () => undefined,",
     tests: ["live-connections"],
     only: "a stream is ready",

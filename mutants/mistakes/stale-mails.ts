@@ -71,21 +71,6 @@ export const STALE_MAILS: readonly Mistake[] = [
   },
   {
     ...OUTBOX,
-    rule: "the limit of the database for waiting transactions is not for mails",
-    before: "`begin; ${UNHURRIED}`",
-    after: '"begin"',
-    only: "lets no transaction wait",
-  },
-  {
-    ...OUTBOX,
-    rule: "nor is its limit for how long a transaction lasts",
-    file: "db/unhurried.ts",
-    before: "'transaction_timeout'",
-    after: "'no such'",
-    only: "lets no transaction last",
-  },
-  {
-    ...OUTBOX,
     rule: "a worker that is stopped sends no further mail",
     before: "result.delayedSeconds === undefined && !options.stopping?.aborted;",
     after: "result.delayedSeconds === undefined;",

@@ -74,14 +74,6 @@ export const WORKER_SLIPS: readonly Mistake[] = [
   },
   {
     ...UPKEEP,
-    rule: "a snapshot lasts while a store takes minutes to load what it was sent",
-    file: "worker/snapshot.ts",
-    before: "    await tables.query(UNHURRIED);\n",
-    after: "    void UNHURRIED;\n",
-    only: "a snapshot",
-  },
-  {
-    ...UPKEEP,
     rule: "a rebuild writes the lists as well",
     file: "worker/rebuild.ts",
     before: "    writeDirtyReferences(projector, client, store, session, logger, lost),\n",

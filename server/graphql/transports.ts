@@ -7,6 +7,7 @@ import { handleProtocols, makeServer } from "graphql-ws";
 import type { ConnectionInitMessage, Server } from "graphql-ws";
 import { WebSocketServer } from "ws";
 import type { WebSocket } from "ws";
+import { breakOff } from "../break-off.ts";
 import { ApiError, apiErrorFrom } from "../errors.ts";
 import { CallerGone } from "../postgres/unavailable.ts";
 import type { Guards } from "../door.ts";
@@ -164,7 +165,7 @@ export class Transports {
       ...this.#letIn(request),
       // graphql-sse writes one event after the other, and keeps the rest where it cannot be measured.
       isReady: () => response.writableLength === 0,
-      cut: () => response.destroy(),
+      cut: () => breakOff(response),
     };
     this.#streams.add(response);
     // Writes after the end, or after the caller has gone, may fail without consequence.

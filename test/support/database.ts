@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import pg from "pg";
-import { createPool } from "../../db/pool.ts";
+import { createOwnerPool } from "../../db/pool.ts";
 import { eventually } from "./eventually.ts";
 import { SERVER_PASSWORD, TEMPLATE } from "./global-setup.ts";
 
@@ -35,7 +35,7 @@ export async function createTestDatabase(options: { template?: boolean } = {}): 
     return url.href;
   };
   const url = at(admin.username, admin.password);
-  const owner = createPool(url, { max: 4 });
+  const owner = createOwnerPool(url, { max: 4 });
   return {
     url,
     serverUrl: at("engagement_server", SERVER_PASSWORD),
