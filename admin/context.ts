@@ -1,4 +1,6 @@
 // What the commands of the operator's tool share: configuration, database, graph store, output.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { SingleBar } from "cli-progress";
 import type pg from "pg";
 import type { Config } from "../config.ts";
@@ -92,7 +94,11 @@ export class AdminContext {
 
   /** The graph store's endpoints: as configured, or embedded in the running service or in this command. */
   async graphStore(): Promise<GraphStoreEndpoints> {
-    if (this.config.graphStore) return this.config.graphStore;
+    const { graphStore, databaseUrl, dataDir } = this.config;
+    if (graphStore) return graphStore;
+    // Nobody who uses a database of their own means a store that is only made by this.
+    if (databaseUrl && !existsSync(join(dataDir, "graph")))
+      throw new AdminError(`FUSEKI_URL is not set, and no graph store is in ${dataDir}.`);
     this.#store ??= joinEmbeddedStore(this.config.dataDir, {
       queryTimeoutMs: this.config.sparqlTimeoutMs,
       onWarning: (message) => this.note(message),

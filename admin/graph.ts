@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
 import { openLog } from "../process/log.ts";
+import { requireSameNames } from "../db/settings.ts";
 import { createGraphStore } from "../graph/store.ts";
 import { RECORD_KINDS } from "../records/index.ts";
 import { drain, hasWork } from "../worker/drain.ts";
@@ -87,7 +88,9 @@ export function registerGraph(program: Command, context: AdminContext): void {
           ...differences.map(({ kind, iri }) => `${kind}: ${iri}`),
           ...(count > differences.length ? [`and ${count - differences.length} more`] : []),
           `${result.records} records compared: ${count === 0 ? "no differences" : kinds.join(", ")}`,
-          ...(result.pending > 0 ? [`${result.pending} were being written and could not be compared`] : []),
+          ...(result.pending > 0
+            ? [`of these and the lists ${result.pending} were being written and could not be compared`]
+            : []),
           ...(repair || options.dropUnlisted ? [`${result.repaired} repaired`] : []),
         ]);
       }),
@@ -135,10 +138,13 @@ export function registerGraph(program: Command, context: AdminContext): void {
 
 /** Opens what the projection needs, and closes the connections to the store afterwards. */
 async function withParts(context: AdminContext, work: (parts: DrainOptions) => Promise<void>): Promise<void> {
+  const pool = await context.pool();
+  // A verification would note that everything is missing, and be believed.
+  await requireSameNames(pool, context.config);
   const store = createGraphStore(await context.graphStore());
   try {
     await work({
-      pool: await context.pool(),
+      pool,
       store,
       projector: createProjector(context.config),
       logger: openLog("warn", 2),

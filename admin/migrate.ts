@@ -16,11 +16,12 @@ import { planReport } from "./plan-report.ts";
 
 const HELP = `Brings the database to the current schema and rules, and says what it did. Repeating it changes nothing more.
 
-Usage: npm run migrate -- [--plan [--markdown] | --roles]
+Usage: npm run migrate -- [--rename] [--plan [--markdown] | --roles]
 
   --plan      says what it would change and changes nothing; exit code 1 if that is anything, 2 if it could not be tried
   --markdown  with --plan: as Markdown, for a pull request
   --roles     creates only the roles, which a dump refers to but does not contain
+  --rename    lets GRAPH_DATA_URL or NAMESPACE_URL be another one than before, by which everything in the graph is named
   -h, --help  shows this
 `;
 
@@ -31,6 +32,7 @@ async function main(): Promise<number> {
     const { values } = parseArgs({
       options: {
         ...{ roles: { type: "boolean" }, plan: { type: "boolean" }, markdown: { type: "boolean" } },
+        rename: { type: "boolean", default: false },
         help: { type: "boolean", short: "h" },
       },
     });
@@ -50,16 +52,19 @@ async function main(): Promise<number> {
       return EXIT.done;
     }
     if (values.plan) {
-      const plan = await planMigration(url, { onWait, afterwards: (client) => settle(client, config) });
+      const plan = await planMigration(url, {
+        onWait,
+        afterwards: (client) => settle(client, config, values.rename),
+      });
       context.print(null, planReport(plan, values.markdown ? "markdown" : "text"));
       return changesAnything(plan) ? EXIT.partly : EXIT.done;
     }
     const applied = await migrate(url, { onWait });
+    for (const version of applied) context.print(version, `applied db/migrations/${version}.sql`);
     const pool = await context.pool();
-    await settle(pool, config);
+    await settle(pool, config, values.rename);
     for (const said of await oddSettings(pool))
       process.stderr.write(`migrate: ${said} Set it: requests that depend on it may fail.\n`);
-    for (const version of applied) context.print(version, `applied db/migrations/${version}.sql`);
     context.print(
       null,
       applied.length > 0
@@ -77,8 +82,8 @@ async function main(): Promise<number> {
 }
 
 /** The part of a migration that comes from outside of the database: settings and documents. */
-async function settle(db: Pool | ClientBase, config: Config): Promise<void> {
-  await saveSettings(db, config);
+async function settle(db: Pool | ClientBase, config: Config, mayRename: boolean): Promise<void> {
+  await saveSettings(db, config, mayRename);
   await publishDocuments(db);
 }
 

@@ -4,6 +4,7 @@
 import pg from "pg";
 import { pino } from "pino";
 import type { Logger } from "pino";
+import { OtherNames } from "../db/settings.ts";
 import { GraphUnavailable } from "../graph/store-errors.ts";
 
 /** An error as it is logged. */
@@ -95,6 +96,8 @@ function harmlessPart(error: Error): string | undefined {
     return ABOUT_THE_DATABASE.test(error.code ?? "") ? error.message : undefined;
   // Our own text ends at the colon, where the store's begins.
   if (error instanceof GraphUnavailable) return error.message.split(":", 1)[0];
+  // Addresses that are no secret, and nobody would find the variable without them.
+  if (error instanceof OtherNames) return error.message;
   // Errors of the system and of the store's client name only an address, a port, a time limit.
   const { syscall, code } = error as NodeJS.ErrnoException;
   if (syscall !== undefined || (typeof code === "string" && code.startsWith("UND_ERR"))) return error.message;

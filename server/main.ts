@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import { isLoopback } from "../config.ts";
 import type { Config } from "../config.ts";
 import { demoKeyOpens } from "../db/demo/load.ts";
+import { requireSameNames } from "../db/settings.ts";
 import { createNames } from "../graph/namespaces.ts";
 import type { GraphStore } from "../graph/store.ts";
 import { discreet } from "../process/log.ts";
@@ -145,6 +146,7 @@ async function bringUp(
   const holdBack = new HoldBack();
   const rateLimit = new RateLimit(config.rateLimitPerMinute, databaseUrl, postgres.pulse, holdBack);
   up.defer(() => rateLimit.stop());
+  await requireSameNames(pool, config);
   const isDemo = await demoKeyOpens(pool);
   if (isDemo && !isLoopback(config.host)) throw demoKeyExposed(config.host);
   await keys.start().catch((error: unknown) => {

@@ -1,4 +1,5 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import pg from "pg";
@@ -331,6 +332,8 @@ describe("vocabulary import", () => {
 test.each([
   ["vocabulary", "import", "graph/vocabulary/accelerators.ttl"],
   ["graph", "rebuild"],
+  ["graph", "verify"],
+  ["graph", "status"],
 ])("%s %s does nothing under other names than the service was migrated with", async (...command) => {
   const { rows: before } = await database.owner.query(
     "select * from app_private.graph_rebuilds order by kind",
@@ -345,6 +348,17 @@ test.each([
     "select * from app_private.graph_rebuilds order by kind",
   );
   expect(after).toEqual(before);
+});
+
+test("a graph store is not made for a database that the service does not bring itself", async () => {
+  const dir = await mkdtemp(join(tmpdir(), "engagement-graph-none-"));
+  const refused = await run(process.execPath, ["admin/main.ts", "graph", "verify"], {
+    ...{ DATABASE_URL: database.url, DATA_DIR: dir },
+  });
+  expect(refused).toMatchObject({ code: 2, stdout: "" });
+  expect(refused.stderr).toContain("FUSEKI_URL is not set");
+  expect(await readdir(dir)).toEqual([]);
+  await rm(dir, { recursive: true });
 });
 
 describe("npm run migrate", () => {
@@ -374,6 +388,35 @@ describe("npm run migrate", () => {
       expect(names).toEqual([{ url: "https://graph.example" }]);
     } finally {
       await empty.drop();
+    }
+  });
+
+  test("lets a graph that was written be named otherwise only where that is asked for", async () => {
+    const written = await createTestDatabase();
+    const url = "https://graph.example";
+    const nameNow = async () => {
+      const { rows } = await written.owner.query(
+        "select value from app_private.graph_names() where name = 'graph_data_url'",
+      );
+      return rows[0]!.value as string;
+    };
+    try {
+      await written.owner.query("update app_private.graph_store set turn = 1");
+      const settings = { DATABASE_URL: written.url, GRAPH_DATA_URL: url };
+      const before = await nameNow();
+      for (const more of [[], ["--plan"]]) {
+        const refused = await run(process.execPath, ["admin/migrate.ts", ...more], settings);
+        expect(refused).toMatchObject({ code: 2, stdout: "" });
+        expect(refused.stderr).toMatch(
+          /^migrate: GRAPH_DATA_URL is https:\/\/graph\.example here, and was [^\n]+ npm run migrate -- --rename[^\n]+\n$/,
+        );
+      }
+      expect(await nameNow()).toBe(before);
+      const renamed = await run(process.execPath, ["admin/migrate.ts", "--rename"], settings);
+      expect(renamed).toMatchObject({ code: 0, stderr: "" });
+      expect(await nameNow()).toBe(url);
+    } finally {
+      await written.drop();
     }
   });
 

@@ -1,20 +1,41 @@
 // What /v0/health says of a store that answers, but not to everything that it is asked.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, jest, test } from "@jest/globals";
+import { loadConfig } from "../config.ts";
+import { startEmbeddedStore } from "../graph/embedded/index.ts";
+import { createNames } from "../graph/namespaces.ts";
+import { createGraphStore, storeUrls } from "../graph/store.ts";
 import type { GraphStore } from "../graph/store.ts";
 import type { Database } from "../server/database.ts";
 import { healthRoutes } from "../server/resources/health.ts";
+import { eventually } from "./support/eventually.ts";
+import { call, startAnotherServer, startTestServiceWithGraph } from "./support/service.ts";
 
 type Count = () => Promise<Partial<Record<"n" | "asked", { value: string }>>[]>;
 
+/** The store that the worker has written, and the one that is asked; nobody's if undefined. */
+type Stores = { written?: string; asked?: string };
+
 /** Asks a service whose store counts like this, and whose graph is whole or not. */
-function healthOf(count: Count, isWhole = true, isThere = () => true, verificationFails = false) {
-  const store = { isAvailable: () => Promise.resolve(isThere()), select: () => count() };
-  const database = {
-    read: () => Promise.resolve(JSON.stringify({ isWhole, verificationFails, pending: 0 })),
+function healthOf(
+  count: Count,
+  isWhole = true,
+  isThere = () => true,
+  verificationFails = false,
+  { written, asked: own }: Stores = {},
+) {
+  const mark = own && { turn: { value: "1" }, store: { value: own } };
+  const store = {
+    isAvailable: () => Promise.resolve(isThere()),
+    select: (query: string) => (query.includes("count(*)") ? count() : Promise.resolve([{ asked, ...mark }])),
   };
+  const health = { isWhole, verificationFails, storeIdentity: written ?? null, pending: 0 };
   const [route] = healthRoutes({
-    database: database as unknown as Database,
+    database: { read: () => Promise.resolve(JSON.stringify(health)) } as unknown as Database,
     store: store as unknown as GraphStore,
+    names: createNames(loadConfig({})),
   });
   return async () => JSON.parse((await route!.handle!({} as never, {} as never, {})) as string) as object;
 }
@@ -26,6 +47,16 @@ const fails: Count = () => Promise.reject(new Error("out of memory"));
 test("a store that answers and counts is ok, and degraded where the graph is not whole", async () => {
   expect(await healthOf(seven)()).toEqual({ status: "ok", tripleCount: 7, pending: 0 });
   expect(await healthOf(seven, false)()).toEqual({ status: "degraded", tripleCount: 7, pending: 0 });
+});
+
+test.each<[string, Stores, string, number | null]>([
+  ["the one that is written", { written: "a", asked: "a" }, "ok", 7],
+  ["another one", { written: "a", asked: "b" }, "degraded", null],
+  ["an empty one, while another is written", { written: "a" }, "degraded", null],
+  ["one that nobody has written yet", {}, "ok", 7],
+])("a store is of use if it is %s", async (_, stores, status, tripleCount) => {
+  const ask = healthOf(seven, true, () => true, false, stores);
+  expect(await ask()).toEqual({ status, tripleCount, pending: 0 });
 });
 
 test("a graph that cannot be verified is degraded, since nobody knows whether it is whole", async () => {
@@ -108,5 +139,29 @@ test("triples are counted again after five seconds, and until they are the last 
     expect([await count(), counted]).toEqual([3, 3]);
   } finally {
     clock.mockRestore();
+  }
+});
+
+test("a server with another store than the worker's is degraded, although each of its parts is well", async () => {
+  const service = await startTestServiceWithGraph();
+  const dir = await mkdtemp(join(tmpdir(), "engagement-graph-other-"));
+  const embedded = await startEmbeddedStore({ dir, port: 0 });
+  const store = createGraphStore(storeUrls(embedded.url));
+  const other = await startAnotherServer({ database: service.database, store });
+  const healthAt = async ({ url }: { url: string }) => {
+    const { body } = await call(`${url}/v0/health`, "GET", service.keys.read);
+    return body as Record<string, unknown>;
+  };
+  try {
+    await eventually(async () => expect(await healthAt(service)).toMatchObject({ status: "ok" }));
+    const known = { status: "degraded", tripleCount: null, graphState: "current" };
+    expect(await healthAt(other)).toMatchObject(known);
+    expect(await healthAt(service)).not.toHaveProperty("storeIdentity");
+  } finally {
+    await other.stop();
+    store.close();
+    await embedded.stop();
+    await service.stop();
+    await rm(dir, { recursive: true });
   }
 });

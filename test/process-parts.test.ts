@@ -14,6 +14,7 @@ import { DEMO_KEY } from "../db/demo/load.ts";
 import { explain, refusalCode } from "../process/explain.ts";
 import { greeting } from "../process/greeting.ts";
 import { takeLock } from "../process/lock.ts";
+import { requireSameNames } from "../db/settings.ts";
 import { discreet } from "../process/log.ts";
 import {
   aborted,
@@ -215,6 +216,18 @@ describe("a log", () => {
     });
     expect(logged(Object.assign(new Error("x"), { code: "a code with spaces" }))).toEqual({ type: "Error" });
     expect(logged(Object.assign(new Error("x"), { code: "x".repeat(51) }))).toEqual({ type: "Error" });
+  });
+
+  test("names the variable that a process has otherwise than the others", async () => {
+    const names = { graphDataUrl: "https://a.example", namespaceUrl: "https://a.example/#" };
+    const db = {
+      query: () => Promise.resolve({ rows: [{ name: "graph_data_url", value: "https://b.example" }] }),
+    };
+    const error = await requireSameNames(db as never, names).catch((thrown: unknown) => thrown);
+    expect(logged(error)).toEqual({
+      type: "OtherNames",
+      message: expect.stringMatching(/^GRAPH_DATA_URL is https:\/\/a\.example here/),
+    });
   });
 
   test("has what the database and the system say of themselves, and all codes", () => {

@@ -639,23 +639,26 @@ describe.each(["server", "worker"])("npm run %s on a database of another version
   });
 });
 
-describe("npm run worker", () => {
+describe.each(["server", "worker"])("npm run %s", (part) => {
   test.each([
     ["GRAPH_DATA_URL", "https://elsewhere.example"],
     ["NAMESPACE_URL", "https://elsewhere.example/ns#"],
-  ])("does not give the graph other names than the service was migrated with: %s", async (name, value) => {
-    const database = await createTestDatabase();
-    try {
-      const refused = await refusal("worker/main.ts", {
-        ...{ DATABASE_URL: database.url, FUSEKI_URL: "http://127.0.0.1:9/engagement" },
-        [name]: value,
-      });
-      expect(refused).toMatchObject({ code: 1, stdout: "" });
-      expect(refused.stderr).toMatch(new RegExp(`^npm run worker: ${name} is ${value} here, .+\\n$`));
-    } finally {
-      await database.drop();
-    }
-  });
+  ])(
+    "does not take the graph to have other names than the service was migrated with: %s",
+    async (name, value) => {
+      const database = await createTestDatabase();
+      try {
+        const refused = await refusal(`${part}/main.ts`, {
+          ...{ DATABASE_URL: part === "server" ? database.serverUrl : database.url, PORT: "0" },
+          ...{ FUSEKI_URL: "http://127.0.0.1:9/engagement", [name]: value },
+        });
+        expect(refused).toMatchObject({ code: 1, stdout: "" });
+        expect(refused.stderr).toMatch(new RegExp(`^npm run ${part}: ${name} is ${value} here, .+\\n$`));
+      } finally {
+        await database.drop();
+      }
+    },
+  );
 });
 
 describe("npm run server", () => {

@@ -30,6 +30,7 @@ grant execute on function
   app_private.claims_to_confirm,
   app_private.confirm_claims,
   app_private.lacking,
+  app_private.graph_names,
   app_private.database_identity,
   app_private.log_position,
   app_private.replayed_position,
@@ -79,7 +80,7 @@ grant select on app_public.status_history to api_review;
 grant execute on function app_public.status_history_changed_by_key_label to api_review;
 
 -- Without the reason, which may contain an address.
-grant select (state, since, looked_at) on app_private.graph_store to api_read;
+grant select (state, since, looked_at, identity, turn) on app_private.graph_store to api_read;
 grant select (name, revision, synced_revision) on app_private.graph_references to api_read;
 
 grant execute on function

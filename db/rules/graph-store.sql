@@ -10,6 +10,15 @@ values
    'NAMESPACE_URL: the namespace of the graph''s terms. Written by every migrate.')
 on conflict (name) do update set description = excluded.description where s.description <> excluded.description;
 
+create function app_private.graph_names() returns table (name text, value text)
+language sql stable security definer
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select s.name, s.value #>> '{}' from app_private.settings as s where s.name in ('graph_data_url', 'namespace_url');
+end;
+comment on function app_private.graph_names is
+  'The beginnings of all IRIs in the graph, for each process to compare with its own; also for the server''s login.';
+
 create function app_private.note_graph_state(
   state app_public.graph_state, reason text default null, seen_by uuid default null
 ) returns void
@@ -246,7 +255,9 @@ select
   c.since as "graphStateSince",
   v.verified_at as "verifiedAt",
   v.drift,
-  v.trouble is not null as "verificationFails"
+  v.trouble is not null as "verificationFails",
+  -- A store that nothing was written to yet belongs to nobody.
+  (select s.identity from app_private.graph_store as s where s.turn > 0) as "storeIdentity"
 from (select count(*) as pending, min(d.dirty_since) as since from app_private.dirty_records as d) as dirty
 cross join app_private.graph_condition as c
 cross join app_private.graph_verification as v;

@@ -5,10 +5,10 @@ export const DATABASE_PARTS: readonly Mistake[] = [
   {
     rule: "which names are here and which were there is not swapped",
     file: "db/settings.ts",
-    before: "new OtherNames(variable, settings[key], there)",
-    after: "new OtherNames(variable, there, settings[key])",
+    before: "new OtherNames(variable, settings[key], there, consequence)",
+    after: "new OtherNames(variable, there, settings[key], consequence)",
     tests: ["start"],
-    only: "npm run worker does not give",
+    only: "npm run worker does not take",
   },
   {
     rule: "a setting that is as it was is not written",

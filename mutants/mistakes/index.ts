@@ -6,6 +6,7 @@ import { CHURCH_READINGS } from "./church-readings.ts";
 import { CHURCH_VALUES } from "./church-values.ts";
 import { DATABASE_PARTS } from "./database-parts.ts";
 import { IDENTITY_BORDERS } from "./identity-borders.ts";
+import { NAMES_AND_STORES } from "./names-and-stores.ts";
 import { OWNERS_WORK } from "./owners-work.ts";
 import { PLANS_COMPARED } from "./plans-compared.ts";
 import { POSTGRES_LENT } from "./postgres-lent.ts";
@@ -365,4 +366,5 @@ export const MISTAKES: readonly Mistake[] = [
   ...DESK_WORDS,
   ...SAMPLED_GUARDS,
   ...OWNERS_WORK,
+  ...NAMES_AND_STORES,
 ];

@@ -237,8 +237,8 @@ export const UNSPOKEN_BORDERS: readonly Mistake[] = [
   {
     rule: "a store that cannot count is degraded",
     file: "server/resources/health.ts",
-    before: "isThere && !hasFailed && isWhole === true",
-    after: "isThere && isWhole === true",
+    before: "isUsable && !seen?.hasFailed && isWhole === true",
+    after: "isUsable && isWhole === true",
     tests: ["health"],
     only: "cannot count",
   },

@@ -1,7 +1,9 @@
 import { z } from "zod";
 import { enums } from "../../db/catalog.ts";
+import type { Names } from "../../graph/namespaces.ts";
 import { ASKED } from "../../graph/store.ts";
 import type { GraphStore } from "../../graph/store.ts";
+import { readMark } from "../../graph/turns.ts";
 import { within } from "../../process/patience.ts";
 import type { RestRoute } from "../rest/route.ts";
 import type { Database } from "../database.ts";
@@ -12,8 +14,9 @@ const COUNT_PATIENCE_MS = 1_500;
 const RECOUNT_PATIENCE_MS = 300;
 
 /** The health route: whether the parts answer, and how far the graph is behind the tables. */
-export function healthRoutes({ database, store }: { database: Database; store: GraphStore }): RestRoute[] {
-  const countTriples = tripleCounter(store);
+export function healthRoutes(parts: { database: Database; store: GraphStore; names: Names }): RestRoute[] {
+  const { database, store } = parts;
+  const lookAtStore = storeLooker(parts);
   return [
     {
       method: "get",
@@ -36,24 +39,29 @@ export function healthRoutes({ database, store }: { database: Database; store: G
           drift: z.int().nullable(),
         }),
         description:
-          "degraded: the graph store does not answer (tripleCount is null), or the graph is known to be behind " +
+          "degraded: the graph store does not answer, or is not the one that the worker writes (tripleCount is null), or the graph is known to be behind " +
           "(graphState), or its verification fails. A store that takes long to count leaves the last count, or null, in tripleCount. Writes are kept until it is not. " +
           "pendingLists names the lists whose graph is not up to date. verifiedAt is when the whole graph was last compared with the " +
           "tables, and drift how many differences were found and left.",
       },
       errors: [],
       handle: async (request) => {
-        const [isThere, { triples, hasFailed }, answer] = await Promise.all([
+        const [isThere, seen, answer] = await Promise.all([
           store.isAvailable(),
-          countTriples(),
+          lookAtStore(),
           database.read(request.identity, `select row_to_json(health)::text from rest.health`),
         ]);
-        const { isWhole, verificationFails, ...health } = JSON.parse(answer ?? "{}") as {
+        const { isWhole, verificationFails, storeIdentity, ...health } = JSON.parse(answer ?? "{}") as {
           isWhole?: boolean;
           verificationFails?: boolean;
+          storeIdentity?: string | null;
         };
-        const isOk = isThere && !hasFailed && isWhole === true && !verificationFails;
-        const tripleCount = isThere ? triples : null;
+        // Not known yet, or nothing was written yet.
+        const isOurs =
+          seen === undefined || (storeIdentity ?? undefined) === undefined || seen.identity === storeIdentity;
+        const isUsable = isThere && isOurs;
+        const isOk = isUsable && !seen?.hasFailed && isWhole === true && !verificationFails;
+        const tripleCount = isUsable ? (seen?.triples ?? null) : null;
         return JSON.stringify({ status: isOk ? "ok" : "degraded", tripleCount, ...health });
       },
     },
@@ -62,17 +70,26 @@ export function healthRoutes({ database, store }: { database: Database; store: G
 
 const COUNT = `select ?${ASKED} ?n where { { select (count(*) as ?n) where { graph ?g { ?s ?p ?o } } } }`;
 
-/** The number of triples as last counted: counting is an expensive query, and monitors ask often. */
-function tripleCounter(store: GraphStore): () => Promise<{ triples: number | null; hasFailed: boolean }> {
-  let known: { triples: number | null; hasFailed: boolean } = { triples: null, hasFailed: false };
+/** What a store was last seen to hold. */
+type Seen = {
+  /** of the database that it belongs to, if it says one */
+  identity?: string | undefined;
+  triples: number | null;
+  hasFailed: boolean;
+};
+
+/** What the store holds, as last seen: counting is an expensive query, and monitors ask often. */
+function storeLooker({ store, names }: { store: GraphStore; names: Names }): () => Promise<Seen | undefined> {
+  let known: Seen | undefined;
   let countedAt = Number.NEGATIVE_INFINITY;
   let counting: Promise<void> | undefined;
   async function count(): Promise<void> {
     try {
+      const { identity } = await readMark(store, names);
       const [row] = await store.select(COUNT);
       const counted = row?.["n"]?.value ?? "";
       if (!row?.[ASKED] || !/^\d+$/.test(counted)) throw new Error("that is no count");
-      known = { triples: Number(counted), hasFailed: false };
+      known = { identity, triples: Number(counted), hasFailed: false };
       countedAt = performance.now();
     } catch {
       known = { triples: null, hasFailed: true };
@@ -83,7 +100,7 @@ function tripleCounter(store: GraphStore): () => Promise<{ triples: number | nul
   return async () => {
     if (performance.now() - countedAt > COUNT_AGE_MS) counting ??= count();
     const late = () => new Error("the count takes long");
-    const patienceMs = known.triples === null ? COUNT_PATIENCE_MS : RECOUNT_PATIENCE_MS;
+    const patienceMs = (known?.triples ?? null) === null ? COUNT_PATIENCE_MS : RECOUNT_PATIENCE_MS;
     if (counting) await within(patienceMs, counting, late).catch(() => undefined);
     return known;
   };
