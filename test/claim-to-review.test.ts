@@ -231,20 +231,21 @@ describe("a claim", () => {
         select ${whose}, 'x', '{PRA}' from generate_series(1, 2);
       insert into app_public.engagement_claims (org_uri, org_name, claimed_by_email, engagement_accelerators)
         select ${whose}, '{PRA}' from generate_series(1, 3)`);
+    await m.addApprovedClaim(db(), org, `by.claim@${org.domain}`);
     const told = await queue.told(m.support, `claim_to_review('${id}')`);
-    expect(told.organization).toMatchObject({ members: 2, administrators: 1, domain: org.domain });
+    expect(told.organization).toMatchObject({ members: 3, administrators: 1, domain: org.domain });
     expect(told.organization).toMatchObject({ needs: 1, commitments: 2, engagementClaims: 3 });
     expect(told.earlier).toMatchObject([
       { id: before, status: "rejected", reviewedBy: m.support, notes: "Not with us." },
       { id: older, status: "pending" },
     ]);
-    expect(told.others).toMatchObject([{ id: rival, status: "pending" }]);
+    expect(told.others).toMatchObject([{ id: rival, status: "pending" }, { status: "approved" }]);
     const { text } = await support.open(`${QUEUE}/${id}`);
     for (const said of [
       "Not with us.",
       `<bdi>head@${org.domain}</bdi>`,
-      "2, of these administrators: 1",
-      "Other claims to it: 1.",
+      "3, of these administrators: 1",
+      "Other claims to it: 2.",
     ])
       expect(text).toContain(said);
   });

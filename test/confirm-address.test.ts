@@ -493,6 +493,14 @@ describe("where an operator asks for proof", () => {
     await follow((await links(email))[0]!);
     expect(await claims(email)).toEqual([["pending_review", true]]);
     expect(await m.membershipOf(db(), org.uri, email)).toBe("org_member active");
+    // Also who is one by another claim, without a membership.
+    const other = await m.addOrganization(db());
+    const person = `first@${other.domain}`;
+    const { claimId } = await claim(person, other);
+    await m.addApprovedClaim(db(), other, person);
+    await follow((await links(person))[0]!);
+    const own = (await door.ownClaims(person)).value.claims;
+    expect(own.find((one: { claimId: string }) => one.claimId === claimId).status).toBe("pending");
   });
 
   test("what was withdrawn stays so", async () => {

@@ -242,6 +242,17 @@ describe.each(m.DOORS)("through %s", (name) => {
       }
     });
 
+    test("an approval leaves alone whoever has become a member meanwhile by another approved claim", async () => {
+      const { org, claimId } = await pendingClaim();
+      const [ana, adminEmail] = ["ana@elsewhere.example", `head@${org.domain}`];
+      await m.addApprovedClaim(db(), org, ana);
+      const { value } = await door.review({ claimId, action: "approve", role: "org_member", adminEmail });
+      expect(value.warnings).toMatchObject([
+        { code: "already_member", message: expect.stringContaining("org_contributor") },
+      ]);
+      expect(await m.membershipOf(db(), org.uri, ana)).toBe("org_contributor active");
+    });
+
     test("an approval that gives what somebody has already is made without a warning, and so is any other", async () => {
       const { org, claimId } = await pendingClaim();
       const ana = { orgUri: org.uri, userEmail: "ana@elsewhere.example", adminEmail: `head@${org.domain}` };

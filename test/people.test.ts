@@ -307,17 +307,7 @@ test("an address is not replaced before its person can do nothing more, nor whil
 });
 
 test("an approved claim does not stand in for an erased person either", async () => {
-  await db().query(
-    `with person as (insert into app_public.users (email) values ($1) returning user_id)
-     insert into app_public.organization_claims (user_id, org_uri, org_name, email_domain)
-     select user_id, $2, 'x', 'x.example' from person`,
-    [person, organization.uri],
-  );
-  await db().query(
-    `update app_public.organization_claims set status = 'approved' where user_id = (
-       select user_id from app_public.users where email = $1)`,
-    [person],
-  );
+  await m.addApprovedClaim(db(), organization, person);
   expect(await door.declareNeed(declaration(person))).toMatchObject({ value: { status: "open" } });
   // The directory would have it again with the next import, so the operator is told of it.
   await db().query(
@@ -328,6 +318,7 @@ test("an approved claim does not stand in for an erased person either", async ()
   expect(churches).toBe(1);
   await db().query("delete from app_public.churches");
   expect(await door.declareNeed(declaration(pseudonym))).toEqual({ refusal: "403 membership_required" });
+  expect(await m.membershipOf(db(), organization.uri, pseudonym)).toBe("org_contributor revoked");
 });
 
 const NO_ADDRESSES = ["text 1", "", "x@y", "PAT ", "<PAT>", "mailto:PAT", "PAT\n"];

@@ -226,7 +226,7 @@ begin atomic
   select coalesce(jsonb_agg(jsonb_build_object(
       'uri', o.org_uri, 'name', o.name, 'status', o.status, 'type', o.type, 'website', o.website, 'domain', o.domain,
       'alike', b.alike,
-      'members', (select count(*) from app_public.memberships as m where m.org_uri = o.org_uri and m.status = 'active'),
+      'members', (select count(*) from app_private.members as m where m.org_uri = o.org_uri and m.status = 'active'),
       'waiting', (select count(*) from app_public.organization_claims as c
         where sees_all and c.org_uri = o.org_uri and c.status = 'pending_review'))
     order by b.likeness desc, o.name, o.org_uri), '[]')
@@ -286,7 +286,7 @@ begin atomic
   select jsonb_build_object(
     'uri', organization.org_uri, 'name', organization.name, 'status', organization.status, 'type', organization.type,
     'website', organization.website, 'domain', organization.domain,
-    'members', (select count(*) from app_public.memberships as m
+    'members', (select count(*) from app_private.members as m
       where m.org_uri = organization.org_uri and m.status = 'active'),
     'administrators', (select count(*) from app_private.organization_managers as m where m.org_uri = organization.org_uri),
     'administratorsNamed', coalesce((

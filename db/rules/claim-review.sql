@@ -76,6 +76,8 @@ begin
   -- Without an else branch: an action that is not handled here raises an error and changes nothing.
   case action
     when 'approve' then
+      -- Whoever is a member by an earlier claim alone stays one in that role, as every member does.
+      perform app_private.enter_by_claim(u.email, claim.org_uri) from app_public.users as u where u.user_id = claim.user_id;
       update app_public.organization_claims as c
       set status = 'approved', asked_role = role, granted_role = app_private.admit(claim.org_uri, claim.user_id, role),
         kept_status = (

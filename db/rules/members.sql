@@ -55,6 +55,23 @@ comment on function app_private.admit is
   'Makes a person a member of an organization, for the first time or again. Returns the role that the person then has: that of an existing '
   'membership, which stays as it is, or the given one.';
 
+create function app_private.enter_by_claim(email text, org_uri text default null) returns void
+language sql
+set search_path = pg_catalog, pg_temp
+begin atomic
+  insert into app_public.memberships (org_uri, user_id, role, created_at)
+  select s.org_uri, s.user_id, s.role, s.created_at
+  from app_public.users as u
+  join app_private.claim_standings as s on s.user_id = u.user_id
+  where lower(u.email) = lower(enter_by_claim.email) and s.org_uri = coalesce(enter_by_claim.org_uri, s.org_uri)
+  -- Of several claims the first row is kept.
+  order by s.created_at desc
+  on conflict do nothing;
+end;
+comment on function app_private.enter_by_claim is
+  'Gives a person who belongs to an organization (null: each one) by an approved claim alone the membership for which it stood, so '
+  'that it can be changed or ended like any other: as long as there is none, the claim counts. The organization must be locked.';
+
 create function app_private.keep_a_manager() returns trigger
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -122,12 +139,12 @@ set search_path = pg_catalog, pg_temp
 begin atomic
   select (o.org_uri, o.name, u.email, u.first_name, u.last_name, m.role, m.status, m.created_at, m.updated_at
     )::app_public.organization_member
-  from app_public.memberships as m
+  from app_private.members as m
   join app_public.organizations as o on o.org_uri = m.org_uri
   join app_public.users as u on u.user_id = m.user_id
   where m.org_uri = member.org_uri and m.user_id = member.user_id;
 end;
-comment on function app_private.member is 'A membership as callers see it.';
+comment on function app_private.member is 'A member as callers see them.';
 
 create function app_private.members_of(org_uri text) returns setof app_public.organization_member
 language plpgsql stable
@@ -139,7 +156,7 @@ begin
   end if;
   return query
     select found.*
-    from app_public.memberships as m, lateral app_private.member(m.org_uri, m.user_id) as found
+    from app_private.members as m, lateral app_private.member(m.org_uri, m.user_id) as found
     where m.org_uri = members_of.org_uri
     order by lower(found.user_email);
 end
@@ -158,6 +175,7 @@ declare
   changed app_public.memberships;
 begin
   perform app_private.lock_organization(org_uri);
+  perform app_private.enter_by_claim(user_email, org_uri);
   update app_public.memberships as m
   set role = coalesce(change_member.role, m.role), status = coalesce(change_member.status, m.status)
   from app_public.users as u
@@ -170,7 +188,8 @@ begin
 end
 $$;
 comment on function app_private.change_member is
-  'Sets a member''s role or status, leaving it unchanged where null; the caller has checked that this is allowed. '
+  'Sets a member''s role or status, leaving it unchanged where null; the caller has checked that this is allowed. A member by an '
+  'approved claim gets a membership by it. '
   'Refuses with 404 member_not_found.';
 
 create function app_private.add_member(
@@ -264,6 +283,7 @@ end
 $$;
 comment on function app_public.organization_members is
   E'@actor admin_email\nThe members of an organization, sorted by e-mail address, for people who belong to it: the active '
-  'ones, and for those who may manage members also those who were suspended or have left. Errors: 400 validation_failed, 403 '
+  'ones, including those whom an approved claim alone makes members, and for those who may manage members also those who were '
+  'suspended or have left. Errors: 400 validation_failed, 403 '
   'not_your_identity, key_not_for_person, key_not_for_organization, membership_required, insufficient_role, '
   'insufficient_scope.';

@@ -1,5 +1,14 @@
 -- Who may act for an organization, and in which role: by an active membership, or without any membership by an approved claim.
 
+create view app_private.claim_standings with (security_invoker = true) as
+select c.org_uri, c.user_id, 'org_contributor'::app_public.organization_role as role, c.created_at, c.updated_at
+from app_public.organization_claims as c
+where c.status = 'approved' and not exists (
+  select from app_public.memberships as m where m.org_uri = c.org_uri and m.user_id = c.user_id);
+comment on view app_private.claim_standings is
+  'Approved claims that stand in for a membership, because there is none, and the role for which they do. A person with '
+  'several such claims to one organization has several rows with the same role.';
+
 create view app_private.standings with (security_invoker = true) as
 select m.org_uri, m.user_id,
   case when m.status = 'active' then m.role end as acting,
@@ -9,14 +18,24 @@ select m.org_uri, m.user_id,
   m.created_at as since
 from app_public.memberships as m
 union all
-select c.org_uri, c.user_id, 'org_contributor', 'Without any membership, an approved claim stands in for org_contributor.',
-  c.created_at
-from app_public.organization_claims as c
-where c.status = 'approved' and not exists (
-  select from app_public.memberships as m where m.org_uri = c.org_uri and m.user_id = c.user_id);
+select s.org_uri, s.user_id, s.role, format('Without any membership, an approved claim stands in for %s.', s.role),
+  s.created_at
+from app_private.claim_standings as s;
 comment on view app_private.standings is
   'The role in which each person acts for each organization (null: none), and why. A person with several approved claims has '
   'several rows with the same role.';
+
+create view app_private.members with (security_invoker = true) as
+select m.org_uri, m.user_id, m.role, m.status, m.created_at, m.updated_at
+from app_public.memberships as m
+union all
+(select distinct on (s.org_uri, s.user_id) s.org_uri, s.user_id, s.role, 'active'::app_public.membership_status,
+  s.created_at, s.updated_at
+from app_private.claim_standings as s
+order by s.org_uri, s.user_id, s.created_at desc);
+comment on view app_private.members is
+  'Who belongs to which organization, once each: by a membership, whatever its status, or by an approved claim in place of '
+  'one, which counts as active since the latest such claim. Lists and counts of members read this.';
 
 create function app_private.ended_membership(org_uri text, email text) returns text
 language sql stable

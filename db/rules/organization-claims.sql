@@ -263,7 +263,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   if claim.awaits_proof and not app_private.is_managed(claim.org_uri) and not exists (
-    select from app_public.memberships as m where m.org_uri = claim.org_uri and m.user_id = claim.user_id
+    select from app_private.members as m where m.org_uri = claim.org_uri and m.user_id = claim.user_id
   ) and exists (
     select from app_public.organizations as o
     where o.org_uri = claim.org_uri and o.status = 'active' and app_private.domains_match(claim.email_domain, o.domain)

@@ -91,15 +91,12 @@ begin
   perform app_private.name_actor(user_email);
   perform app_private.require_organization(org_uri);
   perform app_private.lock_organization(org_uri);
-  -- A person who acts by an approved claim alone gets a revoked membership, or the claim would still count. A
-  -- suspended member stays suspended: once they had left, they could claim again.
-  insert into app_public.memberships as m (org_uri, user_id, role, status)
-  select s.org_uri, s.user_id, s.acting, 'revoked'
-  from app_private.standings as s
-  join app_public.users as u on u.user_id = s.user_id
-  where s.org_uri = leave_organization.org_uri and lower(u.email) = lower(user_email) and s.acting is not null
-  limit 1
-  on conflict on constraint memberships_pkey do update set status = 'revoked'
+  perform app_private.enter_by_claim(user_email, org_uri);
+  -- A suspended member stays suspended: once they had left, they could claim again.
+  update app_public.memberships as m set status = 'revoked'
+  from app_public.users as u
+  where u.user_id = m.user_id and lower(u.email) = lower(user_email) and m.org_uri = leave_organization.org_uri
+    and m.status = 'active'
   returning m.user_id into leaver;
   if not found then
     perform app_private.refuse('membership_required', app_private.ended_membership(org_uri, user_email));

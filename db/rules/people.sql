@@ -93,14 +93,11 @@ begin
     perform app_private.refuse('last_admin', format('Without this person nobody would administer %s. Give someone else '
       'such a role first, or force it.', array_to_string(bereft, ', ')));
   end if;
+  -- Or an approved claim would count in place of the memberships that are revoked here.
+  perform app_private.enter_by_claim(email);
   update app_public.users as u set erased_at = now() where u.user_id = person.user_id;
   delete from app_public.platform_roles as r where r.user_id = person.user_id;
   update app_public.memberships as m set status = 'revoked' where m.user_id = person.user_id;
-  -- A revoked membership, so that an approved claim does not count in its place.
-  insert into app_public.memberships (org_uri, user_id, status)
-  select distinct c.org_uri, c.user_id, 'revoked'::app_public.membership_status
-  from app_public.organization_claims as c where c.user_id = person.user_id and c.status = 'approved'
-  on conflict do nothing;
   return bereft;
 end
 $$;

@@ -179,7 +179,7 @@ begin atomic
     person.user_id, person.email, person.first_name, person.last_name,
     array(select r.role from app_public.platform_roles as r where r.user_id = person.user_id order by r.role),
     array(
-      select app_private.member(m.org_uri, m.user_id) from app_public.memberships as m
+      select app_private.member(m.org_uri, m.user_id) from app_private.members as m
       where m.user_id = person.user_id order by m.org_uri),
     person.created_at
   )::app_public.platform_user;

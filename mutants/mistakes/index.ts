@@ -1,5 +1,6 @@
 import type { Mistake } from "../mistake.ts";
 import { ANSWERS_IN_PIECES } from "./answers-in-pieces.ts";
+import { BY_CLAIM } from "./rules-by-claim.ts";
 import { CHURCH_FILES } from "./church-files.ts";
 import { CHURCH_PAGES } from "./church-pages.ts";
 import { CHURCH_READINGS } from "./church-readings.ts";
@@ -185,6 +186,7 @@ import { SAMPLED_GUARDS } from "./sampled-guards.ts";
 
 export const MISTAKES: readonly Mistake[] = [
   ...MEMBERS,
+  ...BY_CLAIM,
   ...CLAIMS,
   ...PROOFS,
   ...QUEUES,

@@ -168,8 +168,8 @@ export const STANDING: readonly Mistake[] = [
   {
     rule: "after an erasure no approved claim stands in for a membership",
     file: "db/rules/people.sql",
-    before: "where c.user_id = person.user_id and c.status = 'approved'\n  on conflict do nothing;",
-    after: "where c.user_id = person.user_id and c.status = 'rejected'\n  on conflict do nothing;",
+    before: "  perform app_private.enter_by_claim(email);\n",
+    after: "",
     tests: ["people"],
     only: "in for an erased person either",
   },

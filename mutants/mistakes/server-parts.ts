@@ -238,8 +238,9 @@ export const SERVER_PARTS: readonly Mistake[] = [
     tests: ["own-standing"],
     rule: "who leaves may write the address in any case",
     file: "db/rules/own-standing.sql",
-    before: "where s.org_uri = leave_organization.org_uri and lower(u.email) = lower(user_email)",
-    after: "where s.org_uri = leave_organization.org_uri and u.email = user_email",
+    before:
+      "where u.user_id = m.user_id and lower(u.email) = lower(user_email) and m.org_uri = leave_organization.org_uri",
+    after: "where u.user_id = m.user_id and u.email = user_email and m.org_uri = leave_organization.org_uri",
     only: "leaves an organization",
   },
   {

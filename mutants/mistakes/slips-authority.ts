@@ -54,7 +54,7 @@ export const SLIPS_OF_AUTHORITY: readonly Mistake[] = [
     rule: "proof approves nobody who has been a member",
     file: "db/rules/organization-claims.sql",
     before:
-      "and not exists (\n    select from app_public.memberships as m where m.org_uri = claim.org_uri and m.user_id = claim.user_id\n  ) and exists",
+      "and not exists (\n    select from app_private.members as m where m.org_uri = claim.org_uri and m.user_id = claim.user_id\n  ) and exists",
     after: "and exists",
     tests: ["confirm-address"],
     only: "become a member",
@@ -184,9 +184,9 @@ export const SLIPS_OF_AUTHORITY: readonly Mistake[] = [
   },
   {
     rule: "who acts by several approved claims may leave",
-    file: "db/rules/own-standing.sql",
-    before: "lower(u.email) = lower(user_email) and s.acting is not null\n  limit 1\n",
-    after: "lower(u.email) = lower(user_email) and s.acting is not null\n",
+    file: "db/rules/members.sql",
+    before: "  order by s.created_at desc\n  on conflict do nothing;\n",
+    after: "  order by s.created_at desc;\n",
     tests: ["own-standing"],
     only: "several approved",
   },

@@ -275,8 +275,8 @@ export const SAID_IN_SQL: readonly Mistake[] = [
   {
     rule: "what an approved claim stands in for is as old as the claim",
     file: "db/rules/membership.sql",
-    before: "stands in for org_contributor.',\n  c.created_at\n",
-    after: "stands in for org_contributor.',\n  c.reviewed_at\n",
+    before: "as role, c.created_at, c.updated_at\n",
+    after: "as role, c.reviewed_at as created_at, c.updated_at\n",
     tests: ["own-standing"],
     only: "as new as the last of them",
   },

@@ -250,6 +250,29 @@ export function claimOf(organization: TestOrganization, userEmail: string): Fiel
   };
 }
 
+/** Makes a person a member by an approved claim alone, without a membership, as an import of earlier claims does. */
+export async function addApprovedClaim(
+  db: pg.Pool,
+  organization: TestOrganization,
+  email: string,
+  createdAt = "2024-01-01Z",
+): Promise<void> {
+  const client = await db.connect();
+  try {
+    // Past the lifecycle of claims, which would give a membership.
+    await client.query("begin; set local session_replication_role = replica");
+    await client.query(
+      `insert into app_public.organization_claims
+         (user_id, org_uri, org_name, email_domain, status, created_at, reviewed_at)
+       select (app_private.remember_user($1, null, null)).user_id, $2, $3, 'elsewhere.example', 'approved', $4, $4`,
+      [email, organization.uri, organization.name, createdAt],
+    );
+    await client.query("commit");
+  } finally {
+    client.release(true);
+  }
+}
+
 /** The steps of a claim as [from, to, by whom]; every one is dated. */
 export async function historyOf(db: pg.Pool, claimId: string): Promise<unknown[]> {
   const { rows } = await db.query<{ from: string; to: string; by: string; dated: boolean }>(
