@@ -158,6 +158,12 @@ describe("errors of JSON-RPC", () => {
     const list = { ...ping, method: "tools/list", params: { _meta: MODERN_META } };
     const { body } = await post(service, list, modernHeaders("tools/call", TOOL));
     expect(body.error.data).toMatchObject({ mismatch: { header: "tools/call" } });
+    // That of the revision is compared before the others, where the message is told apart from those of 2025.
+    const earlier = { ...modernHeaders("tools/list"), "mcp-protocol-version": "2025-11-25" };
+    const { body: refused } = await post(service, list, earlier);
+    expect(refused.error.data).toMatchObject({
+      mismatch: { header: "2025-11-25", body: expect.any(String) },
+    });
   });
 
   test("quotes sixty characters of a name, and no more", async () => {
@@ -404,6 +410,7 @@ describe("messages that expect no answer, or several", () => {
       5,
       { ...toolCall({ limit: 1 }), id: 2 },
       { ...toolCall({ limit: 1 }, { _meta: MODERN_META }), id: 3 },
+      { ...toolCall({ limit: 1 }, { _meta: { progressToken: {} } }), id: 4 },
     ]);
     expect(status).toBe(200);
     expect(body).toMatchObject([
@@ -411,8 +418,23 @@ describe("messages that expect no answer, or several", () => {
       { id: "b", error: { code: -32601 } },
       { id: null, error: { code: -32600 } },
       { id: 2, result: { structuredContent: { items: [] } } },
-      { id: 3, error: { code: -32600 } },
+      { id: 3, error: { code: -32600, message: expect.stringContaining("sent alone") } },
+      { id: 4, error: { code: -32602, message: expect.stringContaining("_meta does not follow") } },
     ]);
+  });
+
+  test("what is of the current revision is to be sent alone, by its headers as by what it says itself", async () => {
+    const modern = toolCall({ limit: 1 }, { _meta: MODERN_META });
+    for (const [message, version] of [
+      [modern, "2025-11-25"],
+      [ping, "2026-07-28"],
+    ] as const) {
+      const { status, body } = await post(service, [message], { "mcp-protocol-version": version });
+      expect([version, status, body]).toMatchObject([
+        ...[version, 200],
+        [{ id: 1, error: { code: -32600, message: expect.stringContaining("sent alone") } }],
+      ]);
+    }
   });
 
   test("a batch of notifications is acknowledged; an empty or a long one is refused", async () => {

@@ -32,6 +32,8 @@ const DOCUMENT = {
           },
           { name: "order", in: "query", example: "down", schema: { enum: ["up", "down"], deprecated: true } },
           { name: "whole", in: "header", schema: { type: "boolean" } },
+          { name: "above", in: "query", schema: { type: "integer", minimum: 0, maximum: 9 } },
+          { name: "below", in: "query", schema: { type: "integer", minimum: -9, maximum: 0 } },
         ],
         responses: {
           200: {
@@ -105,6 +107,8 @@ test("the API reference tells what each operation takes and answers, and where e
     "order query, up or down {order=} | | up|* down",
     "Deprecated.",
     "whole header, boolean {whole=} | | true| false",
+    // Nought is a bound as well.
+    ...["above query, integer, 0 to 9 {above=}", "below query, integer, -9 to 0 {below=}"],
     "{Send}",
     "Answers",
     ...["200 It is there. application/json: [Thing](#schema-Thing)"],

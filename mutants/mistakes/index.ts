@@ -84,6 +84,7 @@ import { PAGE_PARTS } from "./page-parts.ts";
 import { PAGE_SLIPS } from "./page-slips.ts";
 import { PAGES_COMPARED } from "./pages-compared.ts";
 import { PAGES_DRAWN } from "./pages-drawn.ts";
+import { PLACES_DRAWN } from "./places-drawn.ts";
 import { PAGES_FRAME } from "./pages-frame.ts";
 import { PAGES_LISTS } from "./pages-lists.ts";
 import { CLAIMS_READ } from "./claims-read.ts";
@@ -369,4 +370,5 @@ export const MISTAKES: readonly Mistake[] = [
   ...SAMPLED_GUARDS,
   ...OWNERS_WORK,
   ...NAMES_AND_STORES,
+  ...PLACES_DRAWN,
 ];

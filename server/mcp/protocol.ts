@@ -60,7 +60,9 @@ export async function answerMessage(value: unknown, caller: Caller, inBatch: boo
     // The handler that answers the message compares the other headers with it.
     protocolVersionHeader: headers["mcp-protocol-version"],
   });
-  if (inBatch && route.kind !== "legacy") {
+  // What fits no revision is not told to be sent alone, but what is wrong with it.
+  const fitsNone = route.kind === "reject" && route.rung === "jsonrpc-shape";
+  if (inBatch && route.kind !== "legacy" && !fitsNone) {
     return rpcError(
       request.id,
       RPC.invalidRequest,

@@ -141,6 +141,9 @@ const jsonRpcAnswers = z.array(jsonRpcAnswer).min(1).max(LONGEST_BATCH);
 /** POST /v0/mcp. */
 export function mcpOperation(): ZodOpenApiOperationObject {
   const rpc = (id: number, rest: object) => ({ jsonrpc: "2.0", id, ...rest });
+  const noMethod = (name: string, methods: string) => ({
+    error: { code: -32601, message: `There is no method ${name}; the methods are ${methods}.` },
+  });
   return {
     operationId: "callTool",
     tags: ["Tools"],
@@ -186,7 +189,7 @@ export function mcpOperation(): ZodOpenApiOperationObject {
               ping: { summary: "Pong", value: rpc(3, { result: {} }) },
               unknownMethod: {
                 summary: "An error of the protocol",
-                value: rpc(4, { error: { code: -32601, message: "Method not found" } }),
+                value: rpc(4, noMethod('"tools/delete"', "initialize, ping, tools/list, tools/call")),
               },
             },
           },
@@ -216,7 +219,7 @@ export function mcpOperation(): ZodOpenApiOperationObject {
         content: {
           "application/json": {
             schema: jsonRpcAnswer,
-            example: rpc(4, { error: { code: -32601, message: "Method not found" } }),
+            example: rpc(4, noMethod('"ping"', "server/discover, tools/list, tools/call")),
           },
         },
       },

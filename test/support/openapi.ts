@@ -94,15 +94,18 @@ export function encode({ type, value }: { type: string; value: unknown }): strin
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** What checks an answer against a schema of the document; fields that the schema does not name are refused. */
-export function checkOf(document: Document, schema: object): z.ZodType {
+/**
+ * What checks an answer against a schema of the document; fields that the schema does not name are refused, unless it
+ * is of a standard that has more of them.
+ */
+export function checkOf(document: Document, schema: object, { open = false } = {}): z.ZodType {
   const closed = JSON.parse(
     JSON.stringify({ ...schema, $defs: document.components.schemas }).replaceAll(
       "#/components/schemas/",
       "#/$defs/",
     ),
     (_key, value: unknown) =>
-      typeof value === "object" && value !== null && "properties" in value && "type" in value
+      !open && typeof value === "object" && value !== null && "properties" in value && "type" in value
         ? { ...value, additionalProperties: false }
         : value,
   ) as Parameters<typeof z.fromJSONSchema>[0];
