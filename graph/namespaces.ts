@@ -46,8 +46,6 @@ export interface Names extends NamesConfig {
   contents: Readonly<Record<GraphName, string>>;
   /** named graph, and the resource in it, with the mark of the whole graph (see graph/turns.ts) */
   turnsGraph: string;
-  /** named graph of the countries, which are always there */
-  countriesGraph: string;
   /** all named graphs of the service */
   namedGraphs: readonly string[];
   /** `ns:EngagementAcceleratorScheme` */
@@ -82,7 +80,6 @@ export function createNames({ graphDataUrl, namespaceUrl }: NamesConfig): Names 
     lists,
     contents,
     turnsGraph,
-    countriesGraph: lists.countries,
     namedGraphs: [...Object.values(contents), turnsGraph],
     scheme: `${namespaceUrl}EngagementAcceleratorScheme`,
     ns: (local) => namespaceUrl + local,

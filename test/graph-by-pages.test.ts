@@ -126,7 +126,7 @@ test("whoever compares everything has verified it, and when is noted", async () 
 test("nothing is put right that nobody asked to put right, wherever it is", async () => {
   await drain(graph.options);
   const { names } = graph.options.projector;
-  const places = [graph.needs, names.countriesGraph, names.turnsGraph, "urn:x-unlisted"];
+  const places = [graph.needs, names.lists.countries, names.turnsGraph, "urn:x-unlisted"];
   const foreign = places.map((place) => `GRAPH <${place}> { <urn:x-foreign> <urn:p> "o" . _:b <urn:p> "o" }`);
   await graph.store.update(`INSERT DATA { ${foreign.join(" ")} <urn:x-unnamed> <urn:p> "o" }`);
   const seen = await compare();
@@ -141,7 +141,7 @@ test("nothing is put right that nobody asked to put right, wherever it is", asyn
 test("a list that lacks, adds or changes something differs by as much, and is written again whole when that is repaired", async () => {
   await drain(graph.options);
   const { names } = graph.options.projector;
-  const list = `GRAPH <${names.countriesGraph}>`;
+  const list = `GRAPH <${names.lists.countries}>`;
   const [lost, told] = [names.country("KE"), names.country("UG")];
   await graph.store.update(
     `DELETE WHERE { ${list} { <${lost}> ?p ?o } } ;
@@ -183,7 +183,7 @@ test.each([
     Promise.resolve(new Map(records.map(({ iri }) => [iri, [{ path: "", message: "No." }]])));
   const projector = { ...graph.options.projector, check: isRefused ? refuse : check };
   if (isRefused) await graph.database.owner.query("update app_private.graph_records set state = 'rejected'");
-  const where = marking === "mark_references" ? names.countriesGraph : graph.needs;
+  const where = marking === "mark_references" ? names.lists.countries : graph.needs;
   if (lost)
     await graph.store.update(`DELETE { GRAPH <${where}> { ?s ?p ?o } } WHERE { GRAPH <${where}> ${lost} }`);
   const between = standBetween(graph.database.owner);

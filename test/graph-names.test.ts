@@ -27,7 +27,6 @@ test("the graph's own names are made of the two settings", () => {
   expect(new Set(Object.values(names.contents)).size).toBe(Object.keys(names.contents).length);
   expect(names.lists.people_groups).toBe(`${DATA}/his/`);
   expect(names.lists.countries).toBe(`${DATA}/iso3166/`);
-  expect(names.countriesGraph).toBe(names.lists.countries);
   expect(names.turnsGraph).toBe(`${DATA}/projection/`);
   expect(names.namedGraphs.toSorted()).toEqual(
     [...Object.values(names.contents), names.turnsGraph].toSorted(),

@@ -209,7 +209,7 @@ describe("a rebuild", () => {
   test("writes the lists anew as well", async () => {
     await drain(graph.options);
     const { names } = graph.options.projector;
-    const country = `GRAPH <${names.countriesGraph}> { <${names.country("KE")}> ?p ?o }`;
+    const country = `GRAPH <${names.lists.countries}> { <${names.country("KE")}> ?p ?o }`;
     await graph.store.update(`DELETE WHERE { ${country} }`);
     await rebuild(graph.options);
     expect(await graph.store.ask(`ASK { ${country} }`)).toBe(true);

@@ -114,7 +114,7 @@ const LOSSES: Loss[] = [
     ({ turns, run }) =>
       update(
         `DELETE WHERE { ${inGraph(turns, `${run} ?run`)} } ;
-         DROP GRAPH <${graph.options.projector.names.countriesGraph}>`,
+         DROP GRAPH <${graph.options.projector.names.lists.countries}>`,
       ),
     "An update was applied in part.",
     { ...NEEDS, lists: ["countries"] },
@@ -157,7 +157,7 @@ const LOSSES: Loss[] = [
   ],
   [
     "lacks a list",
-    () => update(`DROP GRAPH <${graph.options.projector.names.countriesGraph}>`),
+    () => update(`DROP GRAPH <${graph.options.projector.names.lists.countries}>`),
     "The graph of countries was emptied, replaced or set back to an earlier state.",
     { lists: ["countries"], isVerified: true },
   ],
