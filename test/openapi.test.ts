@@ -10,6 +10,7 @@ import { ERRORS } from "../server/errors.ts";
 import { withOpenApi } from "../server/openapi/document.ts";
 import { startDemoService } from "./support/demo.ts";
 import { eventually } from "./support/eventually.ts";
+import { MODERN_META, modernHeaders } from "./support/mcp.ts";
 import {
   checkOf,
   codesOf,
@@ -290,6 +291,12 @@ describe("an example", () => {
           body: expect.anything(),
           status: Number(status),
         });
+        // JSON-RPC and GraphQL tell of errors with status 200 too, and a tool within its result.
+        const { error, errors, result } = answer.body;
+        expect({ name: nameOf(placed), body, error, errors, isError: result?.isError || undefined }).toEqual({
+          name: nameOf(placed),
+          body,
+        });
         for (const [header, { required }] of Object.entries(success.headers ?? {})) {
           if (required === false) continue;
           expect({ header, sent: answer.headers.has(header) }).toEqual({ header, sent: true });
@@ -316,6 +323,34 @@ describe("an example", () => {
         expect({ name: nameOf(placed), untrue }).toEqual({ name: nameOf(placed), untrue: [] });
       }
     }
+  });
+
+  test("of an answer of the tool endpoint is what it answers", async () => {
+    const { operation, path } = operations.find((placed) => placed.operation.operationId === "callTool")!;
+    const withAnyId = (answer: unknown) =>
+      JSON.parse(
+        JSON.stringify(answer).replace(/"requestId":"[-\da-f]{36}"/, '"requestId":"its own"'),
+      ) as unknown;
+    const shown = (status: number, name?: string) => {
+      const media = operation.responses[status]!.content!["application/json"]!;
+      return withAnyId(name === undefined ? media.example : media.examples![name]!.value);
+    };
+    const ask = async (message: unknown, headers: Record<string, string> = {}) => {
+      const { status, body } = await call(
+        `${service.url}${path}`,
+        "POST",
+        service.keys.read,
+        message,
+        headers,
+      );
+      return [status, withAnyId(body)];
+    };
+    const unknown = { jsonrpc: "2.0", id: 4, method: "tools/run" };
+    expect(await ask({ ...unknown, id: 3, method: "ping" })).toEqual([200, shown(200, "ping")]);
+    expect(await ask(unknown)).toEqual([200, shown(200, "unknownMethod")]);
+    expect(await ask("{")).toEqual([400, shown(400, "parseError")]);
+    const ofRevision = { ...unknown, params: { _meta: MODERN_META } };
+    expect(await ask(ofRevision, modernHeaders(unknown.method))).toEqual([404, shown(404)]);
   });
 });
 

@@ -64,7 +64,8 @@ const WAIT = {
   },
 } as const;
 
-const REQUEST_ID = "b1a6c6b8-0b6f-4c8e-9a53-6f2f0d3c9a11";
+/** The id of the requests that examples show. */
+export const REQUEST_ID = "b1a6c6b8-0b6f-4c8e-9a53-6f2f0d3c9a11";
 const NAME = {
   [RESPONSE_HEADERS.requestId]: {
     description:

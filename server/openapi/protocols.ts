@@ -4,7 +4,7 @@ import type { ZodOpenApiOperationObject } from "zod-openapi";
 import { BINDING_TYPES, GRAPH_TYPES } from "../../graph/media-types.ts";
 import type { Scope } from "../identity/lookup.ts";
 import { LONGEST_BATCH } from "../mcp/messages.ts";
-import { errorResponses, ANSWER_HEADERS } from "./errors.ts";
+import { errorResponses, ANSWER_HEADERS, REQUEST_ID } from "./errors.ts";
 
 const query = z.string().describe("SELECT, ASK, CONSTRUCT or DESCRIBE, in SPARQL 1.1.");
 const graphs = z.array(z.url()).optional();
@@ -140,10 +140,11 @@ const jsonRpcAnswers = z.array(jsonRpcAnswer).min(1).max(LONGEST_BATCH);
 
 /** POST /v0/mcp. */
 export function mcpOperation(): ZodOpenApiOperationObject {
-  const rpc = (id: number, rest: object) => ({ jsonrpc: "2.0", id, ...rest });
-  const noMethod = (name: string, methods: string) => ({
-    error: { code: -32601, message: `There is no method ${name}; the methods are ${methods}.` },
-  });
+  const rpc = (id: number | null, rest: object) => ({ jsonrpc: "2.0", id, ...rest });
+  const refusal = (id: number | null, code: number, message: string) =>
+    rpc(id, { error: { code, message, data: { requestId: REQUEST_ID } } });
+  const noMethod = (methods: string) =>
+    refusal(4, -32601, `There is no method "tools/run"; the methods are ${methods}.`);
   return {
     operationId: "callTool",
     tags: ["Tools"],
@@ -189,7 +190,7 @@ export function mcpOperation(): ZodOpenApiOperationObject {
               ping: { summary: "Pong", value: rpc(3, { result: {} }) },
               unknownMethod: {
                 summary: "An error of the protocol",
-                value: rpc(4, noMethod('"tools/delete"', "initialize, ping, tools/list, tools/call")),
+                value: noMethod("initialize, ping, tools/list, tools/call"),
               },
             },
           },
@@ -204,11 +205,7 @@ export function mcpOperation(): ZodOpenApiOperationObject {
             examples: {
               parseError: {
                 summary: "No JSON",
-                value: {
-                  jsonrpc: "2.0",
-                  id: null,
-                  error: { code: -32700, message: "The body is not well-formed JSON." },
-                },
+                value: refusal(null, -32700, "The body is not well-formed JSON."),
               },
             },
           },
@@ -219,7 +216,7 @@ export function mcpOperation(): ZodOpenApiOperationObject {
         content: {
           "application/json": {
             schema: jsonRpcAnswer,
-            example: rpc(4, noMethod('"ping"', "server/discover, tools/list, tools/call")),
+            example: noMethod("server/discover, tools/list, tools/call"),
           },
         },
       },
