@@ -72,6 +72,7 @@ describe("organizations", () => {
     ["%", ["École 100% Vive"]],
     ["_", []],
     ["\\", []],
+    ["\\ecole", []],
     ["river harbor", []],
     ["newcomers", []],
     [" ", ["École 100% Vive", "Harbor Trust", "River Mission", "Trust of the Harbor"]],

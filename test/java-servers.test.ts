@@ -228,6 +228,8 @@ describe("launched", () => {
       `if (given[0] === "-version") process.exit();
        const option = given.find((each) => each.startsWith("--port="))?.slice(7) ?? given[given.indexOf("--port") + 1];
        writeFileSync(${JSON.stringify(join(dir, "given"))}, JSON.stringify(given));
+       // At another port it would be waited for.
+       if (process.env.PORT_ASKED && process.env.PORT_ASKED !== option) process.exit(1);
        const sent = [];
        createServer(async (request, response) => {
          const chunks = [];
@@ -304,10 +306,10 @@ describe("launched", () => {
 
   test("Fuseki is this machine's alone, and asked for by its user whether it is there", async () => {
     await java(204);
-    const launch = (more: object) =>
+    const launch = (more: { port?: number }) =>
       run(
         `const { stop, kill, pid, ...server } = await launchFuseki(${JSON.stringify({ dir: join(dir, "data"), ...more })}); await stop(); return server;`,
-        system,
+        { ...system, ...(more.port !== undefined && { PORT_ASKED: String(more.port) }) },
       );
     const at = await freePort();
     const asked = { port: at, queryTimeoutMs: 7, password: "a b", javaOptions: "-Xmx2g -Da=b" };

@@ -42,6 +42,20 @@ function kindOf({ pathname, searchParams }: URL): string {
   return `${path}?${[...searchParams.keys()].toSorted().join("&")}`;
 }
 
+/** What is wrong with the ids of a page. A part whose name or description is not there has none for a screen reader. */
+function misnamed(text: string): string[] {
+  const ids = [...text.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id!);
+  const named = [...text.matchAll(/ aria-(?:labelledby|describedby)="([^"]*)"/g)].flatMap(([, all]) =>
+    all!.split(" "),
+  );
+  return [
+    ...named
+      .filter((id) => !ids.includes(id))
+      .map((id) => `nothing is called ${id}, which names a part of it`),
+    ...ids.filter((id, at) => ids.indexOf(id) !== at).map((id) => `two things are called ${id}`),
+  ];
+}
+
 /** Follows links from the overview, of each kind a few. @returns what was wrong, by where the link stands */
 async function follow(visitor: Visitor, begin: string[]): Promise<{ wrong: string[]; kinds: Set<string> }> {
   const wrong: string[] = [];
@@ -67,6 +81,7 @@ async function follow(visitor: Visitor, begin: string[]): Promise<{ wrong: strin
       wrong.push(`${at}: nothing there is called so`);
     if (kinds.has(`done ${url.pathname}${url.search}`)) continue;
     kinds.set(`done ${url.pathname}${url.search}`, 1);
+    wrong.push(...misnamed(text).map((id) => `${at}: ${id}`));
     for (const [, tag] of text.matchAll(/<a ([^>]*)>/g)) {
       const href = plain(/href="([^"]*)"/.exec(tag!)?.[1] ?? "");
       if (href.startsWith("mailto:")) continue;
@@ -99,11 +114,14 @@ test.each([
     [...BEGIN, QUEUE, CLAIM, `${QUEUE}?status=all`, "/admin/users", "/admin/graph"],
     25,
   ],
-])("every link that is shown to %s leads somewhere", async (_, email, begin, atLeast) => {
-  const { wrong, kinds } = await follow(as(email), begin);
-  expect(wrong).toEqual([]);
-  expect(kinds.size).toBeGreaterThanOrEqual(atLeast);
-});
+])(
+  "every link that is shown to %s leads somewhere, and what a page names its parts by is there once",
+  async (_, email, begin, atLeast) => {
+    const { wrong, kinds } = await follow(as(email), begin);
+    expect(wrong).toEqual([]);
+    expect(kinds.size).toBeGreaterThanOrEqual(atLeast);
+  },
+);
 
 test("from a claim one comes to the next and back to it", async () => {
   const first = await as(PLATFORM).open(QUEUE);

@@ -40,12 +40,13 @@ function pass(ms: number): void {
 }
 
 const process = (
-  pulse: { isDown: boolean } = { isDown: false },
+  pulse: { isDown: boolean; attend?: Pulse["attend"] } = { isDown: false },
   patienceMs = 60_000,
   url = database.serverUrl,
 ) => {
   const alive = Object.assign(pulse, {
     attend: () => ({ answered: () => undefined, end: () => undefined }),
+    ...pulse,
   });
   // However busy the machine is, it is the database that counts.
   const limit = new RateLimit(100, url, alive as unknown as Pulse, holdBack, patienceMs);
@@ -284,6 +285,29 @@ test("a process whose database is down counts by itself, and does not ask it", a
   expect(rows).toEqual([]);
   pass(60_000);
   expect(await admitted(limit, 10, 15)).toBe(10);
+});
+
+test("who waits for a database that falls silent waits no longer than until that is known", async () => {
+  const attended: ((cause: Error) => void)[] = [];
+  const attend = (fail: (cause: Error) => void) => {
+    attended.push(fail);
+    return { answered: () => undefined, end: () => undefined };
+  };
+  const limit = process({ isDown: false, attend });
+  const silent = await database.owner.connect();
+  let asked: ReturnType<typeof ask> | undefined;
+  try {
+    await silent.query("begin; lock table app_private.rate_limits");
+    asked = ask(limit, 10);
+    await new Promise(setImmediate);
+    expect(attended).toHaveLength(1);
+    attended[0]!(new Error("nothing is heard of it"));
+    expect(await asked).toMatchObject({ code: "", seconds: 60 });
+  } finally {
+    await silent.query("rollback");
+    silent.release();
+    await asked;
+  }
 });
 
 test("a process that begins to count by itself goes on with the window that it knows", async () => {

@@ -90,6 +90,7 @@ import { PAGES_LISTS } from "./pages-lists.ts";
 import { CLAIMS_READ } from "./claims-read.ts";
 import { LATE_BODIES } from "./late-bodies.ts";
 import { STALE_MAILS } from "./stale-mails.ts";
+import { LINES_DRAWN } from "./lines-drawn.ts";
 import { LISTS_ORDERED } from "./lists-ordered.ts";
 import { LISTS_READ } from "./lists-read.ts";
 import { PAGES_READ } from "./pages-read.ts";
@@ -316,6 +317,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...SHOWN_AND_HIDDEN,
   ...LATE_BODIES,
   ...STALE_MAILS,
+  ...LINES_DRAWN,
   ...LISTS_ORDERED,
   ...SPARQL_AT_ONCE,
   ...SPARQL_BOUNDS,
