@@ -256,8 +256,11 @@ describe("a connection", () => {
     });
     const taking = connections.take({ caller: "a" });
     await new Promise(setImmediate);
-    lose(new Error("gone"));
+    const gone = new Error("gone");
+    lose(gone);
     await expect(taking).rejects.toThrow(DatabaseUnavailable);
+    // It was waited for until then, and not for as long as opening one may take.
+    await expect(taking).rejects.toHaveProperty("cause", gone);
     const [late, next] = [client(), client()];
     waiting[0]!.resolve(late.client);
     await new Promise(setImmediate);

@@ -3,6 +3,7 @@ import { Readable } from "node:stream";
 import { describe, expect, test } from "@jest/globals";
 import { html } from "hono/html";
 import { XSD } from "../graph/namespaces.ts";
+import { GraphRejected, GraphUnavailable } from "../graph/store.ts";
 import { ApiError } from "../server/errors.ts";
 import { readResult } from "../server/pages/sparql/result.ts";
 import { showRefusal, showResult } from "../server/pages/sparql/show.ts";
@@ -30,6 +31,33 @@ const rows = (count: number) => ({
 const MORE = "There is more than this page shows. Download all of it, or set a LIMIT.";
 
 describe("an answer", () => {
+  test.each(["select", "construct"] as const)(
+    "of %s that the store breaks off fails as the store says, and otherwise as one that broke off",
+    async (form) => {
+      const brokenOff = (error: Error) =>
+        readResult(
+          form,
+          Readable.from(
+            (function* () {
+              yield Buffer.from(form === "select" ? '{"head":' : "<urn:a> ");
+              throw error;
+            })(),
+          ),
+        );
+      for (const said of [
+        new GraphRejected(400, "It makes too much."),
+        new GraphUnavailable("It took too long."),
+      ])
+        await expect(brokenOff(said)).rejects.toBe(said);
+      const lost = new Error("read ECONNRESET");
+      await expect(brokenOff(lost)).rejects.toBeInstanceOf(GraphUnavailable);
+      await expect(brokenOff(lost)).rejects.toMatchObject({
+        message: "The graph store's answer broke off.",
+        cause: lost,
+      });
+    },
+  );
+
   test("of rows has each value in the column of its variable, as what it is", async () => {
     const integer = text("5", { datatype: `${XSD}integer` });
     const bindings = [

@@ -32,6 +32,23 @@ export const LINES_DRAWN: readonly Mistake[] = [
     only: "falls silent",
   },
   {
+    rule: "nobody waits for a connection to a database that is known to be silent",
+    file: "server/postgres/connections.ts",
+    before:
+      "          : whileAlive(this.#pulse, () =>\n              within(CONNECT_PATIENCE_MS, connecting, () => new DatabaseUnavailable()),\n            ));",
+    after: "          : within(CONNECT_PATIENCE_MS, connecting, () => new DatabaseUnavailable()));",
+    tests: ["reads"],
+    only: "when nobody waits for it any more",
+  },
+  {
+    rule: "a page says why the store has broken an answer off",
+    file: "server/pages/sparql/result.ts",
+    before: "    if (error instanceof GraphUnavailable || error instanceof GraphRejected) throw error;\n",
+    after: "",
+    tests: ["results-as-read"],
+    only: "breaks off",
+  },
+  {
     ...STATES,
     rule: "what names a part of a page is there",
     before: '<h2 id="states">',
