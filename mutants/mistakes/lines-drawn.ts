@@ -78,6 +78,13 @@ export const LINES_DRAWN: readonly Mistake[] = [
   },
   {
     ...PROTOCOLS,
+    rule: "an example of an error is what is answered",
+    before: "initialize, ping, tools/list, tools/call",
+    after: "initialize, tools/list, tools/call",
+    only: "an answer of the tool endpoint",
+  },
+  {
+    ...PROTOCOLS,
     rule: "an example of a message calls a method that there is",
     before: 'rpc(3, { method: "ping" })',
     after: 'rpc(3, { method: "notifications/ping" })',

@@ -64,12 +64,6 @@ export const PLACES_DRAWN: readonly Mistake[] = [
       "z.array(jsonRpcRequest).max(LONGEST_BATCH)",
     ],
     [
-      "tool endpoint",
-      "an example of an error is what is answered",
-      "initialize, ping, tools/list, tools/call",
-      "initialize, tools/list, tools/call",
-    ],
-    [
       "SPARQL",
       "the document names every type in which triples are answered",
       "[...BINDING_TYPES.slice(1), ...GRAPH_TYPES]",
