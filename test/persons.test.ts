@@ -301,6 +301,8 @@ describe("a token is refused with 401 invalid_token", () => {
     "that does not say how old it is": () => provider.sign({ iat: undefined }),
     "that is issued in the future": () => provider.sign({ iat: seconds() + 300 }),
     "for several audiences, issued to nobody": () => provider.sign({ aud: [AUDIENCE, OTHER_AUDIENCE] }),
+    "for several audiences, issued to clients without a name": () =>
+      provider.sign({ aud: [AUDIENCE, OTHER_AUDIENCE], azp: "", client_id: " " }),
     "that is not valid yet": () => provider.sign({ nbf: seconds() + 300 }),
     "whose address the provider has not verified": () => provider.tokenOf(admin, { verified: false }),
     "whose address is another's only in lower case": () => provider.sign({ email: admin.replace("i", "İ") }),
@@ -309,6 +311,7 @@ describe("a token is refused with 401 invalid_token", () => {
     "whose address is none": () => provider.sign({ email: "admin\u0000@river.example" }),
     "whose address is longer than one is": () => provider.sign({ email: addressOf(255) }),
     "without a subject": () => provider.sign({ sub: undefined }),
+    "whose subject cannot be stored": () => provider.sign({ sub: "half of a pair: \ud83d" }),
     "without a signature (alg none)": () => unsigned({ alg: "none" }),
     "without a signature, and with an algorithm": () => unsigned({ alg: "RS256", kid: "first" }),
     "signed with the provider's public key as a secret (HS256)": async () => {
@@ -358,6 +361,18 @@ describe("a token is refused with 401 invalid_token", () => {
     expect((await send(`apiKey=${token}`)).body.error).toBe("invalid_token");
     expect((await send(`access_token=${token}`)).body.error).toBe("missing_api_key");
     expect(log.join("")).not.toContain(token);
+  });
+
+  test.each<[string, string, object]>([
+    ["GraphQL", "/graphql", { query: "{ __typename }" }],
+    ["a stream of GraphQL", "/graphql/stream", { query: "subscription { __typename }" }],
+    ["SPARQL", "/v0/sparql", { query: "ASK {}" }],
+    ["the tool endpoint", "/v0/mcp", { jsonrpc: "2.0", id: 1, method: "ping" }],
+    ["a write over REST", "/v0/needs", need],
+  ])("by %s too where its subject cannot be stored", async (_, path, message) => {
+    const token = await provider.sign({ sub: "\udc00" });
+    const { status, body } = await call(`${service.url}${path}`, "POST", token, message);
+    expect([status, body.error ?? body.errors[0].extensions.code]).toEqual([401, "invalid_token"]);
   });
 
   test("by GraphQL in its own form", async () => {
@@ -502,6 +517,26 @@ describe("the provider's keys", () => {
     });
   });
 
+  test("go on while the provider says that it has none, and those that it has next are believed", async () => {
+    await serving(async (url, own) => {
+      const known = await own.tokenOf(member);
+      await eventually(async () => expect(await codeOf(known, url)).toBe("200 ok"));
+      own.answer((request, response) =>
+        response.end(JSON.stringify(request.url === "/jwks" ? { keys: [] } : discovered(own))),
+      );
+      const asked = own.asked.length;
+      const unknown = await own.sign({}, { header: { kid: "never seen" } });
+      await eventually(async () => {
+        expect(await codeOf(unknown, url)).toBe(AWAY);
+        expect(own.asked.slice(asked)).toContain("/jwks");
+      });
+      expect(await codeOf(known, url)).toBe("200 ok");
+      await own.rotate("second");
+      const next = await own.tokenOf(member);
+      await eventually(async () => expect(await codeOf(next, url)).toBe("200 ok"));
+    });
+  });
+
   /** What a provider answers, by path; each is wrong only in its first answer, so that whoever believes it gets the keys. */
   const WRONG: Record<string, (own: TestProvider) => (path: string) => [number, object | string]> = {
     fails: () => () => [500, ""],
@@ -513,7 +548,7 @@ describe("the provider's keys", () => {
       { ...discovered(own), issuer: "https://accounts.evil.example" },
     ],
     "does not stop talking": (own) => () => [200, { ...discovered(own), more: "a".repeat(300_000) }],
-    "has no keys": (own) => () => [200, { ...discovered(own), jwks_uri: `${own.issuer}/nowhere` }],
+    "has its keys nowhere": (own) => () => [200, { ...discovered(own), jwks_uri: `${own.issuer}/nowhere` }],
   };
   const discovered = ({ issuer }: TestProvider) => ({ issuer, jwks_uri: `${issuer}/jwks` });
 

@@ -23,6 +23,7 @@ let asked: { url: string; options: RequestInit }[];
 let answers: Record<string, unknown>;
 let clock: { work: () => void; ms: number; timer: object }[];
 let warned: number;
+let told: string[];
 let provider: ProviderKeys;
 beforeAll(async () => {
   const make = async (kid: string) => {
@@ -33,7 +34,7 @@ beforeAll(async () => {
   jwks = { one: await make("one"), two: await make("two") };
 });
 beforeEach(() => {
-  [now, asked, clock, warned] = [1_000_000, [], [], 0];
+  [now, asked, clock, warned, told] = [1_000_000, [], [], 0, []];
   answers = {
     [CONFIGURATION]: right,
     "https://keys.example/jwks": { keys: [jwks.one] },
@@ -52,7 +53,11 @@ beforeEach(() => {
     clock.push({ work, ms, timer });
     return timer;
   }) as unknown as typeof setInterval);
-  provider = new ProviderKeys(ISSUER, { warn: () => (warned += 1) } as never);
+  const warn = ({ err }: { err: Error }) => {
+    warned += 1;
+    told.push(err.message);
+  };
+  provider = new ProviderKeys(ISSUER, { warn } as never);
 });
 afterEach(() => void jest.restoreAllMocks());
 
@@ -151,27 +156,66 @@ test("those who ask at once share the answer, and a provider that is away is tol
   expect(await find("one")).toBeDefined();
 });
 
-test.each<[string, Record<string, unknown>]>([
+test.each<[string, () => Record<string, unknown>]>([
   [
     "calls itself something else",
-    { [CONFIGURATION]: { issuer: "https://login.example", jwks_uri: "https://keys.example/jwks" } },
+    () => ({ [CONFIGURATION]: { issuer: "https://login.example", jwks_uri: "https://keys.example/jwks" } }),
   ],
   [
     "has its keys where anybody can change them",
-    {
+    () => ({
       [CONFIGURATION]: { issuer: ISSUER, jwks_uri: "http://keys.example/jwks" },
-      "http://keys.example/jwks": { keys: [] },
-    },
+      "http://keys.example/jwks": { keys: [jwks.one] },
+    }),
   ],
-  ["has no list of keys", { "https://keys.example/jwks": { keys: "none" } }],
+  ["has no list of keys", () => ({ "https://keys.example/jwks": { keys: "none" } })],
   [
     "says more than a provider has to say",
-    { "https://keys.example/jwks": { keys: [], more: "x".repeat(262_144) } },
+    () => ({ "https://keys.example/jwks": { keys: [jwks.one], more: "x".repeat(262_144) } }),
   ],
 ])("a provider that %s is not believed", async (_, wrong) => {
-  Object.assign(answers, wrong);
+  Object.assign(answers, wrong());
   await expect(find("one")).rejects.toEqual(unavailable("5"));
   expect(asked.map(({ url }) => url)).not.toContain("http://keys.example/jwks");
+});
+
+const USELESS: Record<string, (key: JWK) => object[]> = {
+  "has no keys": () => [],
+  "has keys for encryption only": (key) => [{ ...key, use: "enc" }],
+  "has keys with which nothing is verified": (key) => [{ ...key, key_ops: ["sign"] }],
+  "says what a key is for in one word": (key) => [{ ...key, key_ops: "verify" }],
+  "has keys for other algorithms": (key) => [{ ...key, alg: "ES256K" }],
+  "has keys that are shared secrets": () => [{ kty: "oct", k: "AAAA", kid: "one" }],
+  "has keys of another kind": () => [{ kty: "OKP", crv: "X25519", x: "A".repeat(43), kid: "one" }],
+  "publishes private keys": (key) => [{ ...key, d: key.x }],
+  "has only a part of a key": (key) => [{ ...key, y: undefined }],
+};
+
+test.each(Object.keys(USELESS))(
+  "of a provider that %s, what is known is kept; it is told of, and asked again",
+  async (what) => {
+    const made = USELESS[what]!;
+    expect(await find("one")).toBeDefined();
+    answers["https://keys.example/jwks"] = { keys: made(jwks.two) };
+    now += 5_000;
+    await expect(find("two")).rejects.toEqual(unavailable("5"));
+    expect(told).toEqual(["https://keys.example/jwks has no key with which a token could be verified"]);
+    expect(await find("one")).toBeDefined();
+    // One key that is usable is enough.
+    answers["https://keys.example/jwks"] = { keys: [...made(jwks.one), jwks.two] };
+    now += 5_000;
+    expect(await find("two")).toBeDefined();
+    expect(warned).toBe(1);
+  },
+);
+
+test("a key that says nothing of what it is for, or that it is for signatures, is usable", async () => {
+  const { alg: _, ...bare } = jwks.one;
+  for (const key of [bare, { ...bare, use: "sig" }, { ...bare, key_ops: ["verify"] }]) {
+    answers["https://keys.example/jwks"] = { keys: [key] };
+    provider = new ProviderKeys(ISSUER, { warn: () => undefined } as never);
+    expect(await find("one")).toBeDefined();
+  }
 });
 
 test.each<[string, object, string]>([

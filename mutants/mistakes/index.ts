@@ -129,6 +129,7 @@ import { DOORS } from "./server-doors.ts";
 import { BODIES_READ } from "./server-bodies.ts";
 import { FLOODS } from "./server-floods.ts";
 import { LIVE } from "./server-live.ts";
+import { TAKEN_AT_DOORS } from "./taken-at-doors.ts";
 import { TABLE_SHAPES } from "./table-shapes.ts";
 import { TABLES } from "./tables.ts";
 import { UNSPOKEN } from "./unspoken.ts";
@@ -368,6 +369,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...GAPS_OF_OPERATORS,
   ...DRAWN,
   ...SETTINGS_MENDED,
+  ...TAKEN_AT_DOORS,
   ...DESK_WORDS,
   ...SAMPLED_GUARDS,
   ...OWNERS_WORK,

@@ -200,7 +200,7 @@ export const MORE_SLIPS: readonly Mistake[] = [
   {
     rule: "a token for several says in one of two ways whom it was issued to",
     file: "server/identity/tokens.ts",
-    before: 'typeof azp !== "string" && typeof clientId !== "string"',
+    before: "!isName(azp) && !isName(clientId)",
     after: 'typeof azp !== "string"',
     tests: ["persons"],
     only: "a good one is not",

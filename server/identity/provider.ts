@@ -1,6 +1,7 @@
 // The public keys of an OpenID provider: found by discovery, and fetched again periodically and when a token
 // names an unknown one. No URL in a token is ever fetched, and nobody can make the service fetch more often
 // than COOLDOWN_MS allows.
+import { createPublicKey } from "node:crypto";
 import { createLocalJWKSet, errors } from "jose";
 import type { FlattenedJWSInput, JWSHeaderParameters } from "jose";
 import type { Logger } from "pino";
@@ -8,6 +9,13 @@ import { z } from "zod";
 import { isSafeProvider } from "../../config.ts";
 import { ApiError } from "../errors.ts";
 import { RESPONSE_HEADERS } from "../headers.ts";
+
+/** Only those with a public key: a service that can check a token must not be able to make one. */
+export const ALGORITHMS = [
+  ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
+  ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
+];
+const KEY_TYPES: readonly unknown[] = ["rsa", "ec", "ed25519"];
 
 /** The least time between two fetches, whether they succeed or not. */
 const COOLDOWN_MS = 5_000;
@@ -106,8 +114,28 @@ export class ProviderKeys {
     if (found.issuer !== this.#issuer) {
       throw new Error(`the provider calls itself ${found.issuer}, and OIDC_ISSUER calls it ${this.#issuer}`);
     }
-    this.#known = createLocalJWKSet(keySet.parse(await fetchJson(found.jwks_uri)));
+    const given = keySet.parse(await fetchJson(found.jwks_uri));
+    // A provider that signs has a key. Believed, this answer would make every genuine token a wrong one.
+    if (!given.keys.some(canVerify)) {
+      throw new Error(`${found.jwks_uri} has no key with which a token could be verified`);
+    }
+    this.#known = createLocalJWKSet(given);
     this.#absent.clear();
+  }
+}
+
+/** Whether it is a public key for signatures that are accepted. */
+function canVerify(key: z.infer<typeof keySet>["keys"][number]): boolean {
+  const { alg, use, key_ops: operations } = key;
+  if (alg !== undefined && !ALGORITHMS.some((accepted) => accepted === alg)) return false;
+  if (use !== undefined && use !== "sig") return false;
+  if (operations !== undefined && !(Array.isArray(operations) && operations.includes("verify"))) return false;
+  // Node would take the public half of a private key; a published one is anybody's.
+  if ("d" in key) return false;
+  try {
+    return KEY_TYPES.includes(createPublicKey({ key, format: "jwk" }).asymmetricKeyType);
+  } catch {
+    return false;
   }
 }
 

@@ -7,13 +7,8 @@ import type { Logger } from "pino";
 import type { Config } from "../../config.ts";
 import { ApiError } from "../errors.ts";
 import type { Person } from "./identity.ts";
-import { ProviderKeys } from "./provider.ts";
+import { ALGORITHMS, ProviderKeys } from "./provider.ts";
 
-/** Only those with a public key: a service that can check a token must not be able to make one. */
-const ALGORITHMS = [
-  ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
-  ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
-];
 /** A provider signs other things too, such as logout tokens, which say nothing about who is calling. */
 const TYPES: readonly unknown[] = [undefined, "jwt", "at+jwt", "application/at+jwt"];
 const CLOCK_TOLERANCE_SECONDS = 10;
@@ -111,7 +106,9 @@ export function personOf(
   domains: Domains,
 ): Person {
   // oxlint-disable-next-line no-control-regex -- control characters are what it refuses
-  if (typeof subject !== "string" || !/^[^\u0000-\u001f\u007f]{1,255}$/.test(subject)) {
+  const isText = typeof subject === "string" && /^[^\u0000-\u001f\u007f]{1,255}$/.test(subject);
+  // JSON can express half of a surrogate pair, and the database cannot.
+  if (!isText || !subject.isWellFormed()) {
     throw invalid("This token does not say whose it is.");
   }
   // Beyond ASCII two addresses can be the same in lower case: admİn@… is not admin@….
@@ -136,9 +133,13 @@ export function personOf(
  */
 function requireOneClient({ aud, azp, client_id: clientId }: JWTPayload): void {
   const isForSeveral = Array.isArray(aud) && aud.length > 1;
-  if (isForSeveral && typeof azp !== "string" && typeof clientId !== "string") {
+  if (isForSeveral && !isName(azp) && !isName(clientId)) {
     throw invalid("This token is for several audiences and does not say whom it was issued to (azp).");
   }
+}
+
+function isName(claim: unknown): boolean {
+  return typeof claim === "string" && claim.trim() !== "";
 }
 
 function reasonOf(error: unknown): string | undefined {
