@@ -127,6 +127,7 @@ const ENV_FILE = ".env";
 const READERS_FOR_CALLERS = 3;
 const NAMESPACE = "https://ontology.example.org/core#";
 const http = ["http", "https"];
+const PLATFORM = "https://app.example.org";
 const STORE = "http://localhost:3030/engagement";
 const MAIL_SERVER = "smtp://user@mail.example.org:587";
 const postgres = secret(
@@ -167,7 +168,13 @@ const environment = z.object({
       `must be a URL that ends with # or /, such as ${NAMESPACE}`,
     ),
   ),
-  PLATFORM_URL: optional(httpUrl("https://app.example.org")),
+  PLATFORM_URL: optional(
+    // Pages link to each other from the root, and the cookies of sessions are for all paths.
+    httpUrl(PLATFORM).refine(
+      (value) => /^[a-z]+:\/\/[^/]*\/?$/.test(value),
+      `must be a URL without a path, such as ${PLATFORM}: the service is not served below one`,
+    ),
+  ),
   SMTP_URL: secret(
     // URLs of other schemes than http can lack a host, and mails to no host would wait for ever.
     url(["smtp", "smtps"], MAIL_SERVER, { credentials: true, query: true }).refine(

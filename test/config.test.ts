@@ -211,6 +211,10 @@ describe("the configuration", () => {
     ["NAMESPACE_URL", 'https://ontology.example.org/"#', "http:// or https://"],
     ["PLATFORM_URL", "dashboard", "http:// or https://"],
     ["PLATFORM_URL", "javascript:alert(1)", "http:// or https://"],
+    ["PLATFORM_URL", "https://app.example.org/eg", "without a path, such as https://app.example.org:"],
+    ["PLATFORM_URL", "https://app.example.org/eg/", "without a path"],
+    ["PLATFORM_URL", "https://app.example.org//", "without a path"],
+    ["PLATFORM_URL", "https://app.example.org/.", "without a path"],
     ["SMTP_URL", "http://mail.example", "smtp:// or smtps://"],
     ["SMTP_URL", `smtp://mail.example\r\nRCPT TO:<a@b.example>`, "one line"],
     ["SMTP_URL", "smtp://mail.example\u007f", "one line"],
@@ -389,9 +393,10 @@ describe("the configuration", () => {
     expect(
       loadConfig({ PERSISTED_DOCUMENTS, PERSISTED_DOCUMENTS_ONLY: "false" }).persistedDocuments.isOnly,
     ).toBe(false);
-    expect(loadConfig({ PLATFORM_URL: "https://app.example.org/" }).platformUrl).toBe(
-      "https://app.example.org",
-    );
+    for (const own of ["https://app.example.org", "http://127.0.0.1:3000", "http://[::1]:3000"]) {
+      expect(loadConfig({ PLATFORM_URL: own }).platformUrl).toBe(own);
+      expect(loadConfig({ PLATFORM_URL: `${own}/` }).platformUrl).toBe(own);
+    }
     expect(loadConfig({ TRUST_PROXY: "10.0.0.1, loopback" }).trustProxy).toEqual(["10.0.0.1", "loopback"]);
   });
 

@@ -97,4 +97,18 @@ export const TAKEN_AT_DOORS: readonly Mistake[] = [
     after: 'claim !== ""',
     only: "for several audiences",
   },
+  {
+    rule: "the service is at the root of its host, not below a path",
+    file: "config.ts",
+    before: "(value) => /^[a-z]+:\\/\\/[^/]*\\/?$/.test(value),",
+    after: '(value) => value !== "",',
+    tests: ["config"],
+  },
+  {
+    rule: "a slash at the end of the service's own address is no path",
+    file: "config.ts",
+    before: "[^/]*\\/?$/",
+    after: "[^/]*$/",
+    tests: ["config"],
+  },
 ];
