@@ -20,7 +20,7 @@ import { limitNetwork } from "./identity/network.ts";
 import { limitUndelivered } from "./identity/undelivered.ts";
 import { limitUnknownKeys, orNobody } from "./identity/unknown-keys.ts";
 import { nameRequest } from "./request-context.ts";
-import { takeUtf8, requireUtf8 } from "./text.ts";
+import { plainMediaTypes, requireUtf8 } from "./text.ts";
 import { isLocalOrigin, onlyThisMachine } from "./this-machine.ts";
 
 /** What the application is assembled from. */
@@ -62,7 +62,7 @@ export async function createApp({
   app.use(nameRequest, accessLog(logger));
   if (isTracing()) app.use(traceRequests(spanOf));
   if (measure) app.use(measure);
-  app.use(boundHeaders, takeUtf8, helmet());
+  app.use(boundHeaders, plainMediaTypes, helmet());
   app.use(sayAllowed(doors), crossOrigin(config.corsOrigins, local));
   if (local) app.use(onlyThisMachine(config.corsOrigins));
 

@@ -124,18 +124,19 @@ export const requireUtf8: RequestHandler = (request, _response, next) => {
   next();
 };
 
-const ACCEPTED_CHARSET = /;\s*charset\s*=\s*"?utf-?8"?\s*(?=[;,]|$)/gi;
+const ACCEPTED_CHARSET = /;\s*charset\s*=\s*"?utf-?8"?\s*(?=[;,]|$)/g;
 // Whatever is US-ASCII is UTF-8.
 const SENT_CHARSET = /;\s*charset\s*=\s*"?(?:utf-?8|us-ascii)"?\s*(?=;|$)/gi;
 
 /**
- * Removes the charset UTF-8, in which every request and answer is, from the headers Accept and Content-Type,
- * however it is spelt: taken literally, `application/json; charset=utf-8` is another type, and body parsers
- * refuse `charset=utf8`.
+ * Puts the headers Accept and Content-Type into lower case, in which doors and libraries compare media types,
+ * and removes the charset UTF-8, in which every request and answer is, from them, however it is spelt: taken
+ * literally, `application/json; charset=utf-8` is another type, and body parsers refuse `charset=utf8`.
  */
-export const takeUtf8: RequestHandler = ({ headers }, _response, next) => {
-  if (headers.accept !== undefined) headers.accept = headers.accept.replaceAll(ACCEPTED_CHARSET, "");
-  const type = headers["content-type"];
+export const plainMediaTypes: RequestHandler = ({ headers }, _response, next) => {
+  const accepted = headers.accept?.toLowerCase();
+  if (accepted !== undefined) headers.accept = accepted.replaceAll(ACCEPTED_CHARSET, "");
+  const type = headers["content-type"]?.toLowerCase();
   if (type !== undefined) headers["content-type"] = type.replaceAll(SENT_CHARSET, "");
   next();
 };

@@ -775,6 +775,37 @@ describe("who may connect", () => {
     expect([code, reason.toString()]).toEqual([4400, "validation_failed"]);
   });
 
+  test.each([
+    { type: "next" },
+    { type: "next", id: "1", payload: { data: {} } },
+    { type: "error", id: "1", payload: [{ message: "no" }] },
+    { type: "connection_ack" },
+    { type: "data", id: "1" },
+    { type: ["next"] },
+    { type: null },
+    {},
+    ["next"],
+    null,
+    7,
+  ])("and say nothing that only servers say, or nobody: %j", async (message) => {
+    for (const isKnown of [false, true]) {
+      const socket = new WebSocket(`${service.url.replace("http", "ws")}/graphql`, "graphql-transport-ws");
+      await once(socket, "open");
+      if (isKnown) {
+        const payload = { authorization: `Bearer ${service.keys.read}` };
+        socket.send(JSON.stringify({ type: "connection_init", payload }));
+        await once(socket, "message");
+      }
+      const closed = once(socket, "close");
+      socket.send(JSON.stringify(message));
+      const [code, reason] = (await closed) as [number, Buffer];
+      expect([code, reason.toString()]).toEqual([
+        4400,
+        expect.stringMatching(/^(validation_failed|Invalid message received)$/),
+      ]);
+    }
+  });
+
   test.each<[string, object]>([
     ["a subscription", { id: "1", type: "subscribe", payload: { query: CHANGES, variables: { a: "deep" } } }],
     ["a ping", { type: "ping", payload: { a: "deep" } }],

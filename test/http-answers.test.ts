@@ -240,7 +240,7 @@ describe("problem details", () => {
     return { status, body, type: headers.get("content-type")!.split(";")[0], vary: headers.get("vary") };
   };
 
-  test.each([PROBLEM, `application/json, ${PROBLEM};q=0.5`, `*/*, ${PROBLEM}`])(
+  test.each([PROBLEM, `application/json, ${PROBLEM};q=0.5`, `*/*, ${PROBLEM}`, "Application/Problem+JSON"])(
     "for who accepts %s",
     async (accept) => {
       expect(await told(`/v0/needs/${NOWHERE}`, accept)).toEqual({
@@ -275,6 +275,77 @@ describe("problem details", () => {
       });
     },
   );
+});
+
+describe("a media type is the same in any case", () => {
+  const query = "{ __typename }";
+  const BODIES: Record<string, [type: string, body: object | string]> = {
+    "/v0/needs": ["Application/JSON", need],
+    "/graphql": ["Application/JSON", { query }],
+    "/graphql/stream": ["APPLICATION/json ; Charset=UTF-8", { query }],
+    "/v0/mcp": ["application/Json", { jsonrpc: "2.0", id: 1, method: "ping" }],
+    "/v0/sparql": ["Application/SPARQL-Query", "ASK {}"],
+  };
+
+  test.each(Object.keys(BODIES))("of what is sent to %s", async (path) => {
+    const [type, body] = BODIES[path]!;
+    const answer = await post(path, body, { "content-type": type });
+    // There is no graph store here, so that a query gets as far as nobody's answer.
+    const statuses: Record<string, number> = { "/v0/needs": 201, "/v0/sparql": 503 };
+    expect(answer.status).toBe(statuses[path] ?? 200);
+  });
+
+  test.each<[string, string, string]>([
+    ["/graphql?query={__typename}", "Application/GraphQL-Response+JSON", "application/graphql-response+json"],
+    ["/v0/needs", "APPLICATION/JSON", "application/json"],
+    ["/v0/needs/nowhere", "Text/HTML, Application/Problem+Json", "application/problem+json"],
+  ])("of what is asked for: %s as %s", async (path, accept, type) => {
+    const { headers } = await get(path, { accept });
+    expect(headers.get("content-type")?.split(";")[0]).toBe(type);
+  });
+
+  test("of what is asked for in a stream", async () => {
+    const answer = await post("/graphql", { query }, { accept: "Text/Event-Stream" });
+    expect(answer.headers.get("content-type")).toContain("text/event-stream");
+  });
+
+  test.each(["/graphql", "/graphql/stream"])("another one is refused by %s with a code", async (path) => {
+    for (const type of ["Text/Plain", "Application/GraphQL", "application/jsonp", "application/json, x/y"]) {
+      const { status, body } = await post(path, { query }, { "content-type": type });
+      const extensions = expect.objectContaining({ code: "unsupported_media_type" });
+      expect([type, status, body]).toEqual([
+        type,
+        415,
+        { errors: [{ message: "Send the body as application/json.", extensions }] },
+      ]);
+    }
+    for (const type of [
+      "application/json; x",
+      "application/json ; a=b",
+      'application/json;a="b;c"',
+      "application/json\t;a=b",
+    ]) {
+      const { status } = await post(path, { query }, { "content-type": type });
+      expect([type, status]).toEqual([type, 200]);
+    }
+  });
+
+  test("as the name of an encoding is", async () => {
+    const headers = { "content-type": "application/sparql-query", "content-encoding": "Identity" };
+    expect((await post("/v0/sparql", "ASK {}", headers)).body.error).toBe("graph_unavailable");
+  });
+});
+
+test("a file of the pages is answered as a whole to who asks for a part; a folder is none", async () => {
+  for (const path of ["/assets/style.css", "/graphiql/files/ruru.js"]) {
+    for (const range of ["bytes=0-1", "bytes=99999999-"]) {
+      const headers = { range, "accept-encoding": "gzip" };
+      const answer = await call(`${service.url}${path}`, "GET", undefined, undefined, headers);
+      expect([path, range, answer.status]).toEqual([path, range, 200]);
+      expect(answer.headers.get("accept-ranges")).toBeNull();
+    }
+  }
+  expect((await get("/assets", { accept: "text/html" })).status).toBe(404);
 });
 
 describe("what is sent is named", () => {

@@ -306,8 +306,8 @@ export const REST: readonly Mistake[] = [
   {
     rule: "scripts and style sheets of pages are asked for again after an upgrade",
     file: "server/pages/desk.ts",
-    before: 'express.static(join(import.meta.dirname, "assets"))',
-    after: 'express.static(join(import.meta.dirname, "assets"), { maxAge: "1d" })',
+    before: 'express.static(join(import.meta.dirname, "assets"), ASSETS)',
+    after: 'express.static(join(import.meta.dirname, "assets"), { ...ASSETS, maxAge: "1d" })',
     tests: ["http-answers"],
     only: "nothing of the version before",
   },

@@ -69,7 +69,7 @@ export const HOSTILE: readonly Mistake[] = [
   {
     rule: "a client that asks for JSON in UTF-8 is answered, at every door",
     file: "server/app.ts",
-    before: "boundHeaders, takeUtf8, helmet()",
+    before: "boundHeaders, plainMediaTypes, helmet()",
     after: "boundHeaders, helmet()",
     tests: ["graphql-http"],
     only: "UTF-8 in Accept",

@@ -93,8 +93,8 @@ export const LIVE_KEPT: readonly Mistake[] = [
   {
     rule: "what is a text within a text is refused, for the library would parse it again",
     file: "server/graphql/websocket.ts",
-    before: 'if (typeof message !== "string") return message;',
-    after: "return message;",
+    before: 'if (typeof message === "string") {',
+    after: 'if (message === "") {',
     tests: ["graphql-subscriptions"],
     only: "text within a text",
   },

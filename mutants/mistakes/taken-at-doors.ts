@@ -6,6 +6,7 @@ const KEYS = {
   tests: ["provider-keys"],
   only: "what is known is kept|is usable",
 };
+const ALL_FROM_SERVERS = "[MessageType.ConnectionAck, MessageType.Next, MessageType.Error]";
 const TOKENS = { file: "server/identity/tokens.ts", tests: ["persons"] };
 
 export const TAKEN_AT_DOORS: readonly Mistake[] = [
@@ -110,5 +111,65 @@ export const TAKEN_AT_DOORS: readonly Mistake[] = [
     before: "[^/]*\\/?$/",
     after: "[^/]*$/",
     tests: ["config"],
+  },
+  {
+    rule: "a media type that is accepted is the same in any case",
+    file: "server/text.ts",
+    before: "headers.accept?.toLowerCase()",
+    after: "headers.accept",
+    tests: ["http-answers"],
+    only: "of what is asked for|for who accepts",
+  },
+  {
+    rule: "a media type that is sent is the same in any case",
+    file: "server/text.ts",
+    before: 'headers["content-type"]?.toLowerCase()',
+    after: 'headers["content-type"]',
+    tests: ["http-answers"],
+    only: "of what is sent to",
+  },
+  {
+    rule: "the name of an encoding is the same in any case",
+    file: "server/sparql/request.ts",
+    before: 'request.get("content-encoding")?.toLowerCase()',
+    after: 'request.get("content-encoding")',
+    tests: ["http-answers"],
+    only: "name of an encoding",
+  },
+  ...[
+    ["Next", "MessageType.Next, "],
+    ["Error", ", MessageType.Error"],
+    ["ConnectionAck", "MessageType.ConnectionAck, "],
+  ].map(([name, part]) => ({
+    rule: `a message over a WebSocket that only servers send is the client's fault: ${name}`,
+    file: "server/graphql/websocket.ts",
+    before: ALL_FROM_SERVERS,
+    after: ALL_FROM_SERVERS.replace(part!, ""),
+    tests: ["graphql-subscriptions"],
+    only: "that only servers say",
+  })),
+  {
+    rule: "a part of a page's file is not looked for: one that is not there would be an error",
+    file: "server/pages/desk.ts",
+    before: "{ acceptRanges: false, redirect: false }",
+    after: "{ redirect: false }",
+    tests: ["http-answers"],
+    only: "who asks for a part",
+  },
+  {
+    rule: "a folder of the pages' files leads nowhere",
+    file: "server/pages/desk.ts",
+    before: "{ acceptRanges: false, redirect: false }",
+    after: "{ acceptRanges: false }",
+    tests: ["http-answers"],
+    only: "who asks for a part",
+  },
+  {
+    rule: "a part of an explorer's file is not looked for",
+    file: "server/graphql/explorer.ts",
+    before: "  acceptRanges: false,\n",
+    after: "",
+    tests: ["http-answers"],
+    only: "who asks for a part",
   },
 ];

@@ -104,8 +104,8 @@ export const WIRING: readonly Mistake[] = [
   {
     rule: "a header is too long as it was sent, whatever of it is taken out",
     file: APP,
-    before: "app.use(boundHeaders, takeUtf8, helmet());",
-    after: "app.use(takeUtf8, boundHeaders, helmet());",
+    before: "app.use(boundHeaders, plainMediaTypes, helmet());",
+    after: "app.use(plainMediaTypes, boundHeaders, helmet());",
     tests: ["http-answers"],
     only: "longer than anybody needs",
   },

@@ -128,6 +128,7 @@ export const explorerHeaders: RequestHandler = (_request, response, next) => {
 /** Comes with PostGraphile. */
 const LIBRARY = "ruru";
 const asInstalled = express.static(join(dirname(findPackageJSON(LIBRARY, import.meta.filename)!), "static"), {
+  acceptRanges: false,
   index: false,
   redirect: false,
 });

@@ -50,7 +50,7 @@ export function readRequest(documents: Documents): RequestHandler {
 
 /** The header Accept without malformed parts, on which Grafserv would fail. */
 function withoutOddities(accept = "*/*"): string {
-  const parts = accept.split(",").map((part) => part.replaceAll(/\s/g, "").toLowerCase());
+  const parts = accept.split(",").map((part) => part.replaceAll(/\s/g, ""));
   return parts.filter((part) => RANGE.test(part)).join(",") || "*/*";
 }
 

@@ -1,6 +1,6 @@
 // One WebSocket in the protocol of graphql-ws.
 import type { Request } from "express";
-import { CloseCode } from "graphql-ws";
+import { CloseCode, MessageType } from "graphql-ws";
 import type { Server } from "graphql-ws";
 import type { WebSocket } from "ws";
 import { ApiError } from "../errors.ts";
@@ -71,9 +71,19 @@ export function serveWebSocket(
   });
 }
 
+/** Messages of the protocol that only servers send: to the library, one from a client is an error of its own. */
+const FROM_SERVERS: readonly unknown[] = [MessageType.ConnectionAck, MessageType.Next, MessageType.Error];
+
 /** Parses a message. A JSON string is refused, because the library would parse it again. */
 function parsed(data: Buffer): unknown {
   const message = parseJson(data, "The message");
-  if (typeof message !== "string") return message;
-  throw new ApiError("validation_failed", { message: "The message must be an object." });
+  if (typeof message === "string") {
+    throw new ApiError("validation_failed", { message: "The message must be an object." });
+  }
+  if (typeof message === "object" && message !== null && "type" in message) {
+    if (FROM_SERVERS.includes(message.type)) {
+      throw new ApiError("validation_failed", { message: "Only servers send messages of this type." });
+    }
+  }
+  return message;
 }

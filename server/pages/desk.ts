@@ -21,6 +21,8 @@ import { users } from "./users.ts";
 import { noteVisitor, noteVisitorStill, visitorOf } from "./visitor.ts";
 import { written } from "./written.ts";
 
+/** Answered as a whole, and nothing else at any path: `send` has errors of its own for what it cannot do. */
+const ASSETS = { acceptRanges: false, redirect: false };
 const PAGES: readonly Page[] = [claims, claim, organizations, organization, search, users, ...recordPages];
 
 /**
@@ -30,7 +32,7 @@ const PAGES: readonly Page[] = [claims, claim, organizations, organization, sear
 export function desk(database: Database, more: readonly Page[]): Door {
   return (app, guards) => {
     const router = express.Router();
-    router.use("/assets", express.static(join(import.meta.dirname, "assets")));
+    router.use("/assets", express.static(join(import.meta.dirname, "assets"), ASSETS));
     serveModules(router);
     for (const page of [...more, ...PAGES]) {
       const guarded = [boundAddress, ...guards.page, noteVisitor(database)];

@@ -67,7 +67,7 @@ function requireKnownType(request: Request): string {
   const header = request.get("content-type");
   const type = mediaType(header);
   if (type === UPDATE) throw new ApiError("read_only");
-  const encoding = request.get("content-encoding") ?? "identity";
+  const encoding = request.get("content-encoding")?.toLowerCase() ?? "identity";
   if (![DIRECT, FORM, JSON_TYPE].includes(type) || encoding !== "identity") {
     throw new ApiError("unsupported_media_type", {
       message: `Send the query as ${DIRECT}, ${FORM} or ${JSON_TYPE}, in UTF-8 and without a content encoding.`,
