@@ -345,7 +345,7 @@ test("a file of the pages is answered as a whole to who asks for a part; a folde
       expect(answer.headers.get("accept-ranges")).toBeNull();
     }
   }
-  expect((await get("/assets", { accept: "text/html" })).status).toBe(404);
+  expect((await fetch(`${service.url}/assets`, { redirect: "manual" })).status).toBe(404);
 });
 
 describe("what is sent is named", () => {
