@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { Option } from "commander";
 import type { Command } from "commander";
+import type pg from "pg";
 import { choices } from "../db/catalog.ts";
 import { AdminError, table } from "./context.ts";
 import type { AdminContext } from "./context.ts";
@@ -30,14 +31,18 @@ type Key = {
   expiresAt: string | null;
   revokedAt: string | null;
   lastUsedAt: string | null;
+  replacedBy: string | null;
   state: "live" | "expired" | "revoked";
 };
+/** What is known of a key that has just been issued. */
+type NewKey = Omit<Key, "lastUsedAt" | "replacedBy">;
 
 /** The columns of a key; its text is not stored. */
 const KEY = `key_id as "keyId", label, scope, rate_per_minute as "ratePerMinute", organizations, persons,
   networks::text[] as networks, is_demo as "isDemo", to_json(created_at) as "createdAt", to_json(expires_at) as "expiresAt",
   to_json(revoked_at) as "revokedAt", app_private.key_state(k) as state`;
-const KEYS = `select ${KEY}, (select to_json(u.last_used_at) from app_private.key_uses as u where u.key_id = k.key_id) as "lastUsedAt"
+const KEYS = `select ${KEY}, (select to_json(u.last_used_at) from app_private.key_uses as u where u.key_id = k.key_id) as "lastUsedAt",
+    replaced_by as "replacedBy"
   from app_private.api_keys as k`;
 
 /** keys issue, list, show, rotate, revoke. */
@@ -79,7 +84,7 @@ export function registerKeys(program: Command, context: AdminContext): void {
     .action(async (options: IssueOptions) => {
       const key = newKey();
       await context.inTransaction(async (client) => {
-        const { rows } = await client.query<Omit<Key, "lastUsedAt">>(
+        const { rows } = await client.query<NewKey>(
           `insert into app_private.api_keys as k
            (label, key_hash, scope, expires_at, rate_per_minute, organizations, persons, networks)
          values ($1, $2, $3, $4, $5, $6, $7, $8) returning ${KEY}`,
@@ -95,7 +100,9 @@ export function registerKeys(program: Command, context: AdminContext): void {
 
   keys
     .command("rotate")
-    .description("Issue a key like another one, which goes on working for a while, and no longer")
+    .description(
+      "Issue a key like another one, once; the other one goes on working for a while, and no longer",
+    )
     .argument("<keyId>", "the old key's id, as `keys list` shows it")
     .option("--overlap <hours>", "how long the old key goes on working; 0: not at all", hours, 24)
     .option(
@@ -106,28 +113,31 @@ export function registerKeys(program: Command, context: AdminContext): void {
     .action(async (keyId: string, { overlap, expires }: { overlap: number; expires?: string }) => {
       const key = newKey();
       await context.inTransaction(async (client) => {
-        const { rows } = await client.query<Omit<Key, "lastUsedAt"> & { oldExpiresAt: string }>(
-          // Reads the old key after locking it: its bounds may have changed while this waited for the lock.
+        const { rows } = await client.query<NewKey & { oldExpiresAt: string }>(
+          // Reads the old key after locking it: while this waited for the lock, its bounds may have changed, or somebody
+          // else may have rotated it.
           `with before as materialized (
            select k.* from app_private.api_keys as k
-           where key_id::text = lower($1) and app_private.key_state(k) = 'live' for no key update
-         ), ending as (
-           update app_private.api_keys as k
-           set expires_at = least(k.expires_at, now() + make_interval(secs => $3::float8 * 3600))
-           from before where k.key_id = before.key_id
-           returning k.key_id, k.expires_at
+           where key_id::text = lower($1) and app_private.key_state(k) = 'live'
+             and k.replaced_by is null
+           for no key update
          ), made as (
            insert into app_private.api_keys as k
              (label, key_hash, scope, expires_at, rate_per_minute, organizations, persons, networks)
            select label, $2, scope, coalesce($4, before.expires_at), rate_per_minute, organizations, persons, networks
            from before
            returning ${KEY}
+         ), ending as (
+           update app_private.api_keys as k
+           set expires_at = least(k.expires_at, now() + make_interval(secs => $3::float8 * 3600)), replaced_by = made."keyId"
+           from before, made where k.key_id = before.key_id
+           returning k.expires_at
          )
          select made.*, to_json(ending.expires_at) as "oldExpiresAt" from made, ending`,
           [keyId, hashOf(key), overlap, expires],
         );
         const [rotated] = rows;
-        if (!rotated) throw noKey(keyId, "live key");
+        if (!rotated) throw (await rotatedBefore(client, keyId)) ?? noKey(keyId, "live key");
         const { oldExpiresAt, ...made } = rotated;
         tellNew(context, key, made, { keyId: keyId.toLowerCase(), expiresAt: oldExpiresAt });
       });
@@ -171,6 +181,7 @@ export function registerKeys(program: Command, context: AdminContext): void {
         `  issued            ${key.createdAt}`,
         `  expires           ${key.expiresAt ?? "never"}`,
         `  revoked           ${key.revokedAt ?? "no"}`,
+        `  replaced by       ${key.replacedBy ?? "none"}`,
         `  last used         ${key.lastUsedAt ?? "never"}`,
         `  per minute        ${key.ratePerMinute ?? "default"}`,
         `  for organizations ${key.organizations?.join(", ") ?? "any"}`,
@@ -196,6 +207,25 @@ export function registerKeys(program: Command, context: AdminContext): void {
     });
 }
 
+/** A live key is not rotated a second time: its first replacement would be forgotten, and its expiry is no longer the one it had. */
+async function rotatedBefore(client: pg.PoolClient, keyId: string): Promise<AdminError | undefined> {
+  const { rows } = await client.query<Pick<Key, "keyId" | "state">>(
+    `select n.key_id as "keyId", app_private.key_state(n) as state
+     from app_private.api_keys as k join app_private.api_keys as n on n.key_id = k.replaced_by
+     where k.key_id::text = lower($1) and app_private.key_state(k) = 'live'`,
+    [keyId],
+  );
+  const [next] = rows;
+  return (
+    next &&
+    new AdminError(
+      next.state === "live"
+        ? `This key has been replaced by key ${next.keyId} already. If the text of that one is lost, rotate it instead, with --overlap 0.`
+        : `This key has been replaced by key ${next.keyId} already, which is ${next.state}: issue a new one with keys issue.`,
+    )
+  );
+}
+
 /** If a key's text was given instead of its id, it is not repeated on the terminal or in a log. */
 function noKey(keyId: string, what: string): AdminError {
   return new AdminError(
@@ -216,7 +246,7 @@ function hashOf(key: string): Buffer {
 function tellNew(
   context: AdminContext,
   key: string,
-  made: Omit<Key, "lastUsedAt">,
+  made: NewKey,
   replaces?: { keyId: string; expiresAt: string },
 ): void {
   const { keyId, label, scope, expiresAt, ratePerMinute, organizations, persons, networks, createdAt } = made;

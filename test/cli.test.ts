@@ -270,13 +270,39 @@ describe("keys", () => {
     expect(await json("keys", "show", made.keyId)).toMatchObject({ state: "expired" });
     // What is over is not begun again; nor does an overlap make a key last longer than it was to.
     expect((await tool(["keys", "rotate", made.keyId], settings)).code).toBe(2);
-    const never = await json("keys", "rotate", old.keyId, "--overlap", "100000");
-    expect(never.replaces.expiresAt).toBe(made.replaces.expiresAt);
+    const short = await json(
+      ...["keys", "issue", "--label", "Short", "--scope", "api_read", "--expires", made.replaces.expiresAt],
+    );
+    const never = await json("keys", "rotate", short.keyId, "--overlap", "100000");
+    expect(Date.parse(never.replaces.expiresAt)).toBe(Date.parse(short.expiresAt));
 
     const unasked = await json("keys", "rotate", last.keyId.toUpperCase());
     expect(unasked.expiresAt).toBe(last.expiresAt);
     const goesOn = Date.parse(unasked.replaces.expiresAt) - Date.parse(unasked.createdAt);
     expect(goesOn).toBe(24 * 3_600_000);
+  });
+
+  test("are rotated once: who rotates one again is told of the key that replaced it, which has the expiry", async () => {
+    const old = await json("keys", "issue", "--label", "Once", "--scope", "api_read");
+    const next = await json("keys", "rotate", old.keyId);
+    const before = await json("keys", "show", old.keyId);
+    expect(before).toMatchObject({ state: "live", replacedBy: next.keyId });
+
+    const again = await tool(["keys", "rotate", old.keyId.toUpperCase(), "--overlap", "1"], settings);
+    expect(again).toMatchObject({ code: 2, stdout: "" });
+    expect(again.stderr).toMatch(
+      new RegExp(`replaced by key ${next.keyId} already.* rotate it instead, with --overlap 0`),
+    );
+    expect(await json("keys", "show", old.keyId)).toEqual(before);
+
+    const last = await json("keys", "rotate", next.keyId, "--overlap", "0");
+    expect([next.expiresAt, last.expiresAt]).toEqual([null, null]);
+    expect(await json("keys", "show", last.keyId)).toMatchObject({ state: "live", replacedBy: null });
+    expect((await tool(["keys", "rotate", old.keyId], settings)).stderr).toContain(
+      `replaced by key ${next.keyId} already, which is expired: issue a new one`,
+    );
+    await json("keys", "revoke", old.keyId);
+    expect((await tool(["keys", "rotate", old.keyId], settings)).stderr).toContain("There is no live key");
   });
 
   test("are listed for people as a table", async () => {

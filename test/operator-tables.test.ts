@@ -26,6 +26,10 @@ beforeAll(async () => {
     [ORG],
   );
   await database.owner.query(
+    `update app_private.api_keys set replaced_by = (select key_id from app_private.api_keys where label = 'bounded')
+     where label = 'revoked'`,
+  );
+  await database.owner.query(
     `insert into app_private.key_uses (key_id, last_used_at)
      select key_id, now() - interval '2 hours' from app_private.api_keys where label = 'bounded'`,
   );
@@ -90,6 +94,7 @@ test("a key: each of its times and bounds by its own name", async () => {
       issued: key["createdAt"],
       expires: text(key["expiresAt"], "never"),
       revoked: text(key["revokedAt"], "no"),
+      "replaced by": text(key["replacedBy"], "none"),
       "last used": text(key["lastUsedAt"], "never"),
       "per minute": text(key["ratePerMinute"], "default"),
       "for organizations": some(key["organizations"]),

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createTestDatabase, issueTestKey, keyIdOf } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
+import { eventually } from "./support/eventually.ts";
 import * as m from "./support/membership.ts";
 import { gateAfterInsert, onConnections, waiting, whenWaitedFor } from "./support/overlap.ts";
 import { admin } from "./support/process.ts";
@@ -133,6 +134,30 @@ test("a key that is rotated while its bounds are being narrowed is followed by o
       ...narrow,
       ratePerMinute: 7,
       label: "Narrow",
+    });
+  });
+});
+
+test("a key that two operators rotate at once is followed by one key, of which the other is told", async () => {
+  const keyId = await keyIdOf(db(), await issueTestKey(db(), "api_write"));
+  await onConnections(database, 1, async (client) => {
+    await client.query("begin");
+    await client.query("select from app_private.api_keys where key_id = $1 for update", [keyId]);
+    const both = [1, 2].map(() => admin(["keys", "rotate", keyId, "--json"], { DATABASE_URL: database.url }));
+    // The second waits for the first, and no longer for this.
+    await eventually(async () => {
+      const { rowCount } = await db().query(
+        "select from pg_stat_activity where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0",
+      );
+      expect(rowCount).toBe(2);
+    });
+    await client.query("commit");
+    const [made, refused] = (await Promise.all(both)).toSorted((a, b) => (a.code ?? 0) - (b.code ?? 0));
+    const next = JSON.parse(made!.stdout) as { keyId: string; expiresAt: string | null };
+    expect(next.expiresAt).toBe(null);
+    expect(refused).toMatchObject({
+      code: 2,
+      stdout: expect.stringContaining(`replaced by key ${next.keyId} already`),
     });
   });
 });

@@ -8,6 +8,7 @@ import { CHURCH_VALUES } from "./church-values.ts";
 import { DATABASE_PARTS } from "./database-parts.ts";
 import { IDENTITY_BORDERS } from "./identity-borders.ts";
 import { NAMES_AND_STORES } from "./names-and-stores.ts";
+import { ROTATED_ONCE } from "./rotated-once.ts";
 import { OWNERS_WORK } from "./owners-work.ts";
 import { PLANS_COMPARED } from "./plans-compared.ts";
 import { POSTGRES_LENT } from "./postgres-lent.ts";
@@ -375,4 +376,5 @@ export const MISTAKES: readonly Mistake[] = [
   ...OWNERS_WORK,
   ...NAMES_AND_STORES,
   ...PLACES_DRAWN,
+  ...ROTATED_ONCE,
 ];

@@ -139,8 +139,8 @@ export const RACES: readonly Mistake[] = [
   {
     rule: "a key is followed by one with the bounds that it has by then",
     file: "admin/keys.ts",
-    before: "app_private.key_state(k) = 'live' for no key update",
-    after: "app_private.key_state(k) = 'live'",
+    before: "\n           for no key update",
+    after: "",
     tests: ["overlapping"],
     only: "a key that",
   },
