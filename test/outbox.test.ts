@@ -1,13 +1,15 @@
 // In which order mails go out, and what a mail leaves behind that did not.
-import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import pg from "pg";
 import { pino } from "pino";
+import { createPool } from "../db/pool.ts";
 import { MailRefused, MailServerSilent, MailServerUnavailable } from "../worker/mailer.ts";
 import type { Mailer } from "../worker/mailer.ts";
 import { Reached, sendMails } from "../worker/outbox.ts";
 import type { MailOptions } from "../worker/outbox.ts";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
+import { eventually } from "./support/eventually.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -150,6 +152,62 @@ test("a refusal holds up no other mail; a server that is away holds up all that 
   expect(early).toEqual([]);
 });
 
+describe("a worker without a mail server", () => {
+  const keep = async (more: Pick<MailOptions, "showKept"> = {}) => {
+    const lines: Record<string, unknown>[] = [];
+    const logger = pino(
+      {},
+      { write: (line: string) => void lines.push(JSON.parse(line) as (typeof lines)[number]) },
+    );
+    const mailer = undefined;
+    const { kept, sent } = await sendMails({
+      pool: db(),
+      mailer,
+      platformUrl: "https://a.example",
+      logger,
+      ...more,
+    });
+    const { rows } = await db().query<{ runIn: number }>(
+      `select extract(epoch from run_at - now())::float8 as "runIn" from graphile_worker.jobs where task_identifier = 'send_mails'
+         and run_at > now()`,
+    );
+    const told = lines.filter(({ level }) => level === 40).map(({ mails, msg }) => [mails, msg]);
+    return { kept, sent, told, again: rows.map(({ runIn }) => runIn > 0 && runIn <= 5) };
+  };
+  const LEFT = "mails left to another worker, which has a mail server: SMTP_URL is not set here";
+
+  test("leaves mails to one that has one and is at work, keeps them when there is none, and says so", async () => {
+    const other = await db().connect();
+    try {
+      await other.query("select app_private.note_mail_server()");
+      expect(await keep()).toEqual({ kept: 0, sent: 0, told: [], again: [] });
+      await wait({ a: {}, b: {}, later: { due: 60 } });
+      // Twice, as there are two that look at a time: one job is enough.
+      for (const _ of [1, 2])
+        expect(await keep()).toEqual({ kept: 0, sent: 0, told: [[2, LEFT]], again: [true] });
+      // Somebody may be waiting for a link on the screen.
+      expect(await keep({ showKept: true })).toMatchObject({ kept: 2, told: [] });
+    } finally {
+      other.release(true);
+    }
+    await wait({ c: {} });
+    await eventually(async () => expect(await keep()).toMatchObject({ kept: 1, told: [] }));
+  });
+
+  test("takes one that has sent a mail within the last hour for one that is being restarted", async () => {
+    await wait({ sent: {}, a: {} });
+    const sentAgo = (minutes: number) =>
+      db().query(
+        `update app_private.mails set sent_at = now() - make_interval(mins => $1) where unique_key = 'sent'`,
+        [minutes],
+      );
+    await sentAgo(59);
+    expect(await keep()).toMatchObject({ kept: 0, told: [[1, LEFT]] });
+    await sentAgo(61);
+    expect(await keep()).toMatchObject({ kept: 1, told: [] });
+  });
+});
+
 test("a server that is away changes nothing of what was sent, kept or refused before", async () => {
   await wait({ sent: {}, kept: {}, refused: {}, waiting: {} });
   for (const done of ["sent", "kept", "failed"])
@@ -216,7 +274,7 @@ test("nobody who finds the server away waits for a mail that another is just han
   const logger = pino({ level: "silent" });
   const options = { pool: db(), mailer, platformUrl: "https://a.example", logger };
   // Whoever waited would be told so.
-  const pool = new pg.Pool({ connectionString: database.url, options: "-c lock_timeout=1s" });
+  const pool = createPool(database.url, { options: "-c lock_timeout=1s" });
   const first = sendMails(options);
   await begun;
   try {

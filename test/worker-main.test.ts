@@ -57,6 +57,26 @@ test("a database that says nothing is given up after ten seconds, at the start t
   expect(await givenUpAfterTenSeconds((databaseUrl) => start({}, { databaseUrl }))).toMatch(/timeout/);
 });
 
+test.each([
+  [
+    "one that has a mail server tells the others, as long as it works",
+    { SMTP_URL: "smtp://127.0.0.1:9" },
+    true,
+  ],
+  ["one that has none tells nobody of one", {}, false],
+])("%s", async (_, env, has) => {
+  const { owner } = graph.database;
+  const hasMailServer = async () =>
+    (await owner.query<{ has: boolean }>("select app_private.has_mail_server() as has")).rows[0]!.has;
+  const worker = await start({ PLATFORM_URL: "https://a.example", ...env });
+  try {
+    expect(await hasMailServer()).toBe(has);
+  } finally {
+    await worker.stop();
+  }
+  await eventually(async () => expect(await hasMailServer()).toBe(false));
+});
+
 test("what runs on a schedule is known to whatever runs jobs", async () => {
   const worker = await start();
   try {

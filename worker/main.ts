@@ -66,6 +66,10 @@ export async function startWorker({
     onError,
   });
   traceStatements(pool);
+  if (config.smtpUrl !== undefined)
+    pool.on("connect", (client) => {
+      client.query("select app_private.note_mail_server()").catch(onError);
+    });
   const { metricsPort } = config;
   const metrics = givenMetrics ?? (metricsPort === undefined ? undefined : new Metrics());
   let metricsServer: Awaited<ReturnType<Metrics["serve"]>> | undefined;

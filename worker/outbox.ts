@@ -17,7 +17,7 @@ import type { Mailer } from "./mailer.ts";
 export type MailOptions = {
   /** Connects as the role that owns the schema. */
   pool: pg.Pool;
-  /** Undefined: mails are kept in the database. */
+  /** Undefined: mails are kept in the database, unless another worker of the service has one. */
   mailer: Mailer | undefined;
   /**
    * Whether a mail that is kept is also written to the log, whatever its level: somebody who asks for a link
@@ -90,6 +90,7 @@ export async function sendMails(options: MailOptions): Promise<MailResult> {
   const client = await options.pool.connect();
   let broken = false;
   try {
+    if (!options.mailer && !options.showKept && (await leftToOthers(client, options.logger))) return result;
     const mayGoOn = () => result.delayedSeconds === undefined && !options.stopping?.aborted;
     while (mayGoOn() && (await sendNext(client, options, result)));
     // Another worker may send the rest.
@@ -101,6 +102,26 @@ export async function sendMails(options: MailOptions): Promise<MailResult> {
   } finally {
     client.release(broken);
   }
+}
+
+/**
+ * Whether all mails that are due are left to another worker, which has a mail server: a kept mail is never sent. The job is
+ * added once more, after a time that differs, so that it does not come to the same worker each time.
+ */
+async function leftToOthers(client: pg.PoolClient, logger: Logger): Promise<boolean> {
+  const { rows } = await client.query<{ mails: number }>(
+    `with due as (
+       select count(*)::integer as mails from app_private.mails
+       where sent_at is null and kept_at is null and failed_at is null and next_attempt_at <= now()
+     )
+     select mails, graphile_worker.add_job('send_mails', job_key => 'send_left_mails',
+       run_at => now() + make_interval(secs => 1 + 4 * random()))
+     from due where mails > 0 and app_private.has_mail_server()`,
+  );
+  const [left] = rows;
+  if (left)
+    logger.warn(left, "mails left to another worker, which has a mail server: SMTP_URL is not set here");
+  return left !== undefined;
 }
 
 type MailRow = {
