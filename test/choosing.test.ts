@@ -246,6 +246,24 @@ test("accelerators are listed by their codes, the deprecated ones too", async ()
   ]);
 });
 
+test.each(["organizations", "people-groups", "countries"])(
+  "%s: white space counts as left out",
+  async (list) => {
+    const all = await get(list);
+    expect(all).toMatchObject({ status: 200, total: expect.any(Number) });
+    for (const q of ["", " ", "\t\u00a0"])
+      expect([q, await get(`${list}?q=${encodeURIComponent(q)}`)]).toEqual([q, all]);
+  },
+);
+
+test("white space restricts nothing in SQL either", async () => {
+  const { owner } = service.database;
+  for (const q of ["", " ", "\t\u00a0"]) {
+    const { rows } = await owner.query<{ parts: string[] }>("select app_private.parts_of($1) as parts", [q]);
+    expect([q, rows[0]!.parts]).toEqual([q, ["%"]]);
+  }
+});
+
 test.each(["organizations", "people-groups", "countries"])("%s refuses what nobody types", async (list) => {
   for (const q of ["x".repeat(201), "a\0b"]) {
     expect(await get(`${list}?q=${encodeURIComponent(q)}`)).toMatchObject({

@@ -298,6 +298,13 @@ describe("by words and names", () => {
       "id=w5&q=%20&country=%20&region=%20&locality=%20&postal_code=%20&church_name=%20&languages=%20&programs=%20&cursor=",
       ["w5"],
     ],
+    [
+      "other white space as none",
+      ["q", "country", "region", "locality", "postal_code", "church_name"]
+        .map((name) => `${name}=%09%C2%A0`)
+        .join("&") + "&id=w5",
+      ["w5"],
+    ],
     ["an empty id as none", "id=&programs=ecole", ["w3"]],
     ["an empty part as none", "languages=spani,&programs= ,esl", ["w1"]],
   ])("%s", async (_, query, expected) => {

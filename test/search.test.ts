@@ -107,7 +107,7 @@ test("commitments and attestations, and those of one organization", async () => 
 });
 
 describe("what is no search", () => {
-  test.each(["", "  ", "!?", "'", "\\"])("%j has no word and is refused by its path", async (search) => {
+  test.each(["!?", "'", "\\"])("%j has no word and is refused by its path", async (search) => {
     const { errors } = await send(
       service,
       "query ($search: String) { needs(search: $search) { totalCount } }",
@@ -119,6 +119,19 @@ describe("what is no search", () => {
       code: "validation_failed",
       details: [{ path: "search", message: "must have a word in it" }],
     });
+  });
+
+  test.each(["", "  ", "\t\u00a0\n"])("%j counts as left out", async (search) => {
+    const query = `query ($search: String, $orgUri: String!) {
+      needs(search: $search, first: 3) { nodes { needId } pageInfo { hasNextPage } }
+      commitments(search: $search) { totalCount nodes { commitmentId } }
+      engagementClaims(search: $search) { totalCount nodes { engagementClaimId } }
+      organization(orgUri: $orgUri) { needs(search: $search, orderBy: [CREATED_AT_ASC]) { totalCount nodes { needId } } }
+    }`;
+    const all = await ask(service, query, { orgUri: ORG });
+    expect(all.needs.pageInfo).toEqual({ hasNextPage: true });
+    expect(all.commitments.totalCount).toBe(2);
+    expect(await ask(service, query, { orgUri: ORG, search })).toEqual(all);
   });
 
   test("null is left out", async () => {
@@ -174,8 +187,20 @@ describe("over REST", () => {
     expect(new Set(seen).size).toBe(3);
   });
 
+  test.each(["needs", "commitments", "engagement-claims"])(
+    "%s: white space counts as left out",
+    async (path) => {
+      const answer = async (query: Record<string, string>) => {
+        const { status, body, headers } = await list(path, { limit: "1", ...query });
+        return { status, body: body as unknown, link: headers.get("link") };
+      };
+      const all = await answer({});
+      expect(all.status).toBe(200);
+      for (const q of ["", " ", "\t\u00a0"]) expect([q, await answer({ q })]).toEqual([q, all]);
+    },
+  );
+
   test.each([
-    ["", "must have a word in it"],
     ["!?", "must have a word in it"],
     ["x".repeat(201), "must have at most 200 characters"],
     ["a\0b", "must not contain a NUL character"],

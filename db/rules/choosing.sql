@@ -11,7 +11,7 @@ begin atomic
     array_agg('%' || replace(replace(replace(part, '\', '\\'), '%', '\%'), '_', '\_') || '%'
       order by char_length(part) desc, part),
     '{%}')
-  from unnest(string_to_array(app_private.fold(q), ' ')) as part where part <> '';
+  from unnest(string_to_array(app_private.fold(app_private.trimmed(q)), ' ')) as part where part <> '';
 end;
 comment on function app_private.parts_of is
   'The words of what was typed, as LIKE patterns that match them anywhere; one that matches everything if there are no words.';

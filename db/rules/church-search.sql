@@ -116,13 +116,13 @@ declare
   found bigint := 0;
   more bigint;
 begin
-  query.q := nullif(btrim(query.q), '');
-  query.country := nullif(btrim(query.country), '');
-  query.region := nullif(btrim(query.region), '');
-  query.locality := nullif(btrim(query.locality), '');
-  query.postal_code := nullif(btrim(query.postal_code), '');
+  query.q := app_private.trimmed(query.q);
+  query.country := app_private.trimmed(query.country);
+  query.region := app_private.trimmed(query.region);
+  query.locality := app_private.trimmed(query.locality);
+  query.postal_code := app_private.trimmed(query.postal_code);
   query.id := nullif(query.id, '');
-  query.church_name := nullif(btrim(query.church_name), '');
+  query.church_name := app_private.trimmed(query.church_name);
   query.languages := app_private.parted(query.languages);
   query.programs := app_private.parted(query.programs);
   if query.max_lng - query.min_lng >= 360 and query.min_lng >= -36000 and query.max_lng <= 36000 then

@@ -120,6 +120,7 @@ to api_review, api_person;
 
 -- Lists to choose from.
 grant execute on function
+  app_private.trimmed,
   app_private.parts_of,
   app_private.organizations_named,
   app_private.people_groups_named,
@@ -226,7 +227,6 @@ grant execute on function
   app_private.is_host,
   app_private.is_http_uri,
   app_private.is_rop3,
-  app_private.trimmed,
   app_private.required_problems,
   app_private.refused_characters,
   app_private.character_problem,

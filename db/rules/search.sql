@@ -7,14 +7,17 @@ as $$
 declare
   words constant text[] := tsvector_to_array(app_private.words_of(q));
 begin
+  if app_private.trimmed(q) is null then
+    return null;
+  end if;
   perform app_private.refuse_problems(
     case when cardinality(words) = 0 then app_private.problem(path, 'must have a word in it') else '[]' end);
   return (select string_agg(quote_literal(replace(word, '\', '\\')) || ':*', ' & ')::tsquery from unnest(words) as word);
 end
 $$;
 comment on function app_private.word_query is
-  'A query for all words of a text, in any order, each of which may be the beginning of a longer word. Refuses a text '
-  'without words with 400 validation_failed, naming path.';
+  'A query for all words of a text, in any order, each of which may be the beginning of a longer word; null for white space alone, '
+  'which restricts nothing. Refuses any other text without words with 400 validation_failed, naming path.';
 
 do $make$
 declare
@@ -44,6 +47,11 @@ begin
           -- and nobody reads all records that contain a common word.
           most constant integer not null default case when is_ranked then 1000 else 0 end;
         begin
+          -- By itself: a condition that is met without words as well would keep PostgreSQL from using the index.
+          if words is null then
+            return query select r.%2$I, 0::real from %4$s as r;
+            return;
+          end if;
           return query
             with matching as materialized (
               select r.%2$I as key, r.created_at from %4$s as r where app_private.words_of(%3$s) @@ words
@@ -58,7 +66,7 @@ begin
         end
         $body$;
         comment on function app_private.%1$s_with_words is
-          'The ids of the records that contain all of the words. If is_ranked, the newest thousand have a rank above 0 that says '
+          'The ids of the records that contain all of the words; of all records if q is white space alone. If is_ranked, the newest thousand have a rank above 0 that says '
           'how well each matches; the others have 0. Errors: 400 validation_failed.';
       $text$,
       (select c.relname from pg_class as c where c.oid = searched.recorded), searched.key, searched.columns, searched.recorded);

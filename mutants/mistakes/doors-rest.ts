@@ -149,8 +149,8 @@ export const REST: readonly Mistake[] = [
   {
     rule: "two hundred characters may be typed to find something by, and no more",
     file: "server/rest/schemas.ts",
-    before: '.max(200, "must have at most 200 characters")\n    .refine',
-    after: '.max(201, "must have at most 200 characters")\n    .refine',
+    before: '.max(200, "must have at most 200 characters")\n      .refine',
+    after: '.max(201, "must have at most 200 characters")\n      .refine',
     tests: ["choosing"],
     only: "refuses what nobody types",
   },

@@ -8,6 +8,7 @@ import { CHURCH_VALUES } from "./church-values.ts";
 import { DATABASE_PARTS } from "./database-parts.ts";
 import { IDENTITY_BORDERS } from "./identity-borders.ts";
 import { NAMES_AND_STORES } from "./names-and-stores.ts";
+import { BLANK_SEARCHES } from "./blank-searches.ts";
 import { ROTATED_ONCE } from "./rotated-once.ts";
 import { OWNERS_WORK } from "./owners-work.ts";
 import { PLANS_COMPARED } from "./plans-compared.ts";
@@ -377,4 +378,5 @@ export const MISTAKES: readonly Mistake[] = [
   ...NAMES_AND_STORES,
   ...PLACES_DRAWN,
   ...ROTATED_ONCE,
+  ...BLANK_SEARCHES,
 ];

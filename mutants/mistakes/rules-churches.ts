@@ -279,7 +279,7 @@ export const CHURCHES: readonly Mistake[] = [
   {
     rule: "a search for white space is none",
     file: "db/rules/church-search.sql",
-    before: "query.q := nullif(btrim(query.q), '');",
+    before: "query.q := app_private.trimmed(query.q);",
     after: "query.q := nullif(query.q, '');",
     tests: ["churches"],
     only: "a blank text as none",

@@ -24,12 +24,12 @@ export const SEARCHES: readonly Mistake[] = [
     "blanks around",
     [
       "a part of a church's name is looked for without the blanks around it",
-      "query.church_name := nullif(btrim(query.church_name), '');",
+      "query.church_name := app_private.trimmed(query.church_name);",
       "query.church_name := nullif(query.church_name, '');",
     ],
     [
       "a region is looked for without the blanks around it",
-      "query.region := nullif(btrim(query.region), '');",
+      "query.region := app_private.trimmed(query.region);",
       "query.region := nullif(query.region, '');",
     ],
   ),

@@ -101,7 +101,7 @@ export const SLIPS_OF_LISTS: readonly Mistake[] = [
   {
     rule: "an empty country is none",
     file: "db/rules/church-search.sql",
-    before: "  query.country := nullif(btrim(query.country), '');\n",
+    before: "  query.country := app_private.trimmed(query.country);\n",
     after: "",
     tests: ["churches"],
     only: "by words and names",

@@ -8,10 +8,10 @@ import { namesOrder } from "./paging.ts";
 
 type Raw = { eval: () => unknown; evalIs: (value: unknown) => boolean };
 
-/** Whether a list is searched. */
+/** Whether a list is searched; with white space it restricts nothing (db/rules/search.sql), but that is not known yet. */
 export function isSearched(fieldArgs: { getRaw: (name: string) => unknown }): boolean {
   const $search = fieldArgs.getRaw("search") as Raw;
-  return !$search.evalIs(undefined) && !$search.evalIs(null);
+  return !$search.evalIs(undefined) && !$search.evalIs(null) && !$search.evalIs("");
 }
 
 export const SearchPlugin: GraphileConfig.Plugin = {
@@ -29,7 +29,7 @@ export const SearchPlugin: GraphileConfig.Plugin = {
               description:
                 "Words that a record must have, in any order, in its texts and in the names of its organization, people group and " +
                 "country; case and accents aside, and the beginning of a word is enough. The best match comes first, unless orderBy asks for another order; " +
-                "where more than a thousand match, the newest thousand are ranked, and the others follow, newest first.",
+                "where more than a thousand match, the newest thousand are ranked, and the others follow, newest first. White space alone counts as left out.",
             },
           },
           "Adding the search",

@@ -62,7 +62,7 @@ function withWords(record: RecordDescription): Filter {
   return {
     description:
       "Those that have all of these words, in any order, in their texts and in the names of their organization, people group and " +
-      "country; case and accents aside, and the beginning of a word is enough.",
+      "country; case and accents aside, and the beginning of a word is enough. White space alone counts as left out.",
     condition: `"${idOf(record)}" in (
       select found.id from app_private.${record.table}_with_words($1 ->> 'q', 'q', false) as found)`,
     unordered: true,

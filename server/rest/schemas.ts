@@ -105,16 +105,20 @@ export const list = <T extends z.ZodType>(item: T) =>
 
 const acceleratorCodes = list(acceleratorCode).min(1, "must name at least one item");
 
+/** White space alone counts as left out, in every list. */
+const unlessBlank = (text: z.ZodType<string, string>) =>
+  text.transform((value) => (value.trim() === "" ? undefined : value)).optional();
+
 /** The search text that a person types. */
 export const partsOf = (of: string) =>
-  z
-    .string({ error: "must be text" })
-    .max(200, "must have at most 200 characters")
-    .refine((value) => !value.includes("\0"), NUL)
-    .optional()
-    .meta({
-      description: `Words, or parts of them, each of which is to be found in ${of}; case and accents are ignored.`,
-    });
+  unlessBlank(
+    z
+      .string({ error: "must be text" })
+      .max(200, "must have at most 200 characters")
+      .refine((value) => !value.includes("\0"), NUL),
+  ).meta({
+    description: `Words, or parts of them, each of which is to be found in ${of}; case and accents are ignored. White space alone counts as left out.`,
+  });
 
 export const graphStatus = z.enum(enums.graph_status);
 export const graphErrors = z.array(z.object({ path: z.string(), message: z.string() }));
@@ -168,7 +172,7 @@ export const paging = {
 /** A filter that compares a text exactly. */
 export const filterText = anyText.optional();
 /** Words to search for; longer texts would not narrow the result down. */
-export const searchText = anyName.optional();
+export const searchText = unlessBlank(anyName);
 
 /** One of a closed list. */
 export function oneOf<const T extends string>(values: readonly T[]) {
