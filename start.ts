@@ -16,7 +16,7 @@ import { mayBecomeApiRoles, serverLogin } from "./db/logins.ts";
 import { migrate } from "./db/migrate.ts";
 import { createOwnerPool } from "./db/pool.ts";
 import { requireDatabase } from "./db/reach.ts";
-import { saveSettings } from "./db/settings.ts";
+import { keepNames, saveSettings } from "./db/settings.ts";
 import { joinEmbeddedPostgres, joinEmbeddedStore } from "./process/embedded.ts";
 import { explain } from "./process/explain.ts";
 import { createNames } from "./graph/namespaces.ts";
@@ -205,6 +205,7 @@ async function prepareDatabase(
   ownerUrl: string,
 ): Promise<{ serverUrl: string; owner: pg.Pool }> {
   if (asked.aborted) throw new Interrupted();
+  await keepNames(ownerUrl, config);
   await step("tables and rules", () => migrate(ownerUrl, { onWait }));
   const owner = await bringUp(
     "database connections",

@@ -1,8 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
+import type { Pool } from "pg";
+import type { Config } from "../config.ts";
 import { openLog } from "../process/log.ts";
 import { requireSameNames } from "../db/settings.ts";
+import { createNames } from "../graph/namespaces.ts";
 import { createGraphStore } from "../graph/store.ts";
+import type { GraphStore } from "../graph/store.ts";
+import { readMark } from "../graph/turns.ts";
 import { RECORD_KINDS } from "../records/index.ts";
 import { drain, hasWork } from "../worker/drain.ts";
 import type { DrainOptions } from "../worker/drain.ts";
@@ -89,7 +94,9 @@ export function registerGraph(program: Command, context: AdminContext): void {
           ...(count > differences.length ? [`and ${count - differences.length} more`] : []),
           `${result.records} records compared: ${count === 0 ? "no differences" : kinds.join(", ")}`,
           ...(result.pending > 0
-            ? [`of these and the lists ${result.pending} were being written and could not be compared`]
+            ? [
+                `of these and the lists ${result.pending} were not written yet, or just being written, and could not be compared`,
+              ]
             : []),
           ...(repair || options.dropUnlisted ? [`${result.repaired} repaired`] : []),
         ]);
@@ -141,8 +148,15 @@ async function withParts(context: AdminContext, work: (parts: DrainOptions) => P
   const pool = await context.pool();
   // A verification would note that everything is missing, and be believed.
   await requireSameNames(pool, context.config);
+  const { graphStore, databaseUrl, dataDir } = context.config;
   const store = createGraphStore(await context.graphStore());
   try {
+    // One that an earlier start has left there, of another database.
+    if (databaseUrl && !graphStore && !(await isItsStore(pool, store, context.config))) {
+      throw new AdminError(
+        `FUSEKI_URL is not set, and the graph store in ${dataDir} is not that of this database.`,
+      );
+    }
     await work({
       pool,
       store,
@@ -152,6 +166,15 @@ async function withParts(context: AdminContext, work: (parts: DrainOptions) => P
   } finally {
     store.close();
   }
+}
+
+/** Whether a store holds the graph of a database, or the database has not written its graph yet. */
+async function isItsStore(pool: Pool, store: GraphStore, config: Config): Promise<boolean> {
+  const { rows } = await pool.query<{ identity: string }>(
+    "select identity from app_private.graph_store where turn > 0",
+  );
+  const { identity } = await readMark(store, createNames(config));
+  return rows.every((row) => row.identity === identity);
 }
 
 /** Writes what has been marked to the graph, or waits for the worker to do it. */

@@ -7,7 +7,7 @@ import type { Config } from "../config.ts";
 import { makeRoles, migrate } from "../db/migrate.ts";
 import { changesAnything, planMigration } from "../db/plan.ts";
 import { requireDatabase } from "../db/reach.ts";
-import { oddSettings, saveSettings } from "../db/settings.ts";
+import { keepNames, oddSettings, saveSettings } from "../db/settings.ts";
 import { explain } from "../process/explain.ts";
 import { publishDocuments } from "../worker/documents.ts";
 import { AdminContext, EXIT } from "./context.ts";
@@ -51,10 +51,11 @@ async function main(): Promise<number> {
       context.print(null, "The cluster has the roles that the service uses.");
       return EXIT.done;
     }
+    if (!values.rename) await keepNames(url, config);
     if (values.plan) {
       const plan = await planMigration(url, {
         onWait,
-        afterwards: (client) => settle(client, config, values.rename),
+        afterwards: (client) => settle(client, config),
       });
       context.print(null, planReport(plan, values.markdown ? "markdown" : "text"));
       return changesAnything(plan) ? EXIT.partly : EXIT.done;
@@ -62,7 +63,7 @@ async function main(): Promise<number> {
     const applied = await migrate(url, { onWait });
     for (const version of applied) context.print(version, `applied db/migrations/${version}.sql`);
     const pool = await context.pool();
-    await settle(pool, config, values.rename);
+    await settle(pool, config);
     for (const said of await oddSettings(pool))
       process.stderr.write(`migrate: ${said} Set it: requests that depend on it may fail.\n`);
     context.print(
@@ -82,8 +83,8 @@ async function main(): Promise<number> {
 }
 
 /** The part of a migration that comes from outside of the database: settings and documents. */
-async function settle(db: Pool | ClientBase, config: Config, mayRename: boolean): Promise<void> {
-  await saveSettings(db, config, mayRename);
+async function settle(db: Pool | ClientBase, config: Config): Promise<void> {
+  await saveSettings(db, config);
   await publishDocuments(db);
 }
 

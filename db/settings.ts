@@ -1,4 +1,6 @@
 import type pg from "pg";
+import { closePool } from "./close.ts";
+import { createOwnerPool } from "./pool.ts";
 
 /** The prefixes of all IRIs in the graph. */
 type GraphSettings = {
@@ -30,20 +32,8 @@ export class OtherNames extends Error {
 /**
  * Stores the environment's settings for the rules; called whenever the service is started or migrated.
  * @param db of the role that owns the schema
- * @param mayRename whether a graph that has been written may get other names: everything in it is named by them
- * @throws OtherNames if it would, and may not
  */
-export async function saveSettings(
-  db: pg.Pool | pg.ClientBase,
-  settings: GraphSettings,
-  mayRename = false,
-): Promise<void> {
-  if (!mayRename) {
-    const { rows } = await db.query("select from app_private.graph_store where turn > 0");
-    const consequence =
-      "set it to that value. If everything in the graph is to be named anew, run npm run migrate -- --rename, and see docs/operations.md";
-    if (rows.length > 0) await requireSameNames(db, settings, consequence);
-  }
+export async function saveSettings(db: pg.Pool | pg.ClientBase, settings: GraphSettings): Promise<void> {
   for (const [name, , key] of VARIABLES) {
     await db.query(
       "update app_private.settings set value = to_jsonb($2::text) where name = $1 and value <> to_jsonb($2::text)",
@@ -63,15 +53,46 @@ export async function oddSettings(db: Pick<pg.ClientBase, "query">): Promise<str
 /**
  * Refuses settings other than the database's: two processes would each take the other's writes for errors, and a server would look
  * for records where there are none.
- * @param consequence for the error
  * @throws OtherNames when these are not what the service was migrated with
  */
 export async function requireSameNames(
   db: Pick<pg.ClientBase, "query">,
   settings: GraphSettings,
-  consequence = "no process reads or writes the graph until the two values agree",
 ): Promise<void> {
-  const { rows } = await db.query<{ name: string; value: string }>("select * from app_private.graph_names()");
+  const { rows } = await db.query<Setting>("select * from app_private.graph_names()");
+  compare(rows, settings, "no process reads or writes the graph until the two values agree");
+}
+
+/**
+ * Refuses settings that would give other names to a graph that has been written: everything in it is named by them. Asked before a
+ * migration, of whatever version the database is.
+ * @param connectionString as the role that owns the schema
+ * @throws OtherNames when these are not what the service was migrated with
+ */
+export async function keepNames(connectionString: string, settings: GraphSettings): Promise<void> {
+  const pool = createOwnerPool(connectionString, { max: 1 });
+  try {
+    const { rows } = await pool.query<{ known: boolean }>(
+      "select to_regclass('app_private.graph_store') is not null as known",
+    );
+    if (!rows[0]?.known) return;
+    const { rows: named } = await pool.query<Setting>(
+      `select name, value #>> '{}' as value from app_private.settings
+       where exists (select from app_private.graph_store where turn > 0)`,
+    );
+    compare(
+      named,
+      settings,
+      "set it to that value. If everything in the graph is to be named anew, run npm run migrate -- --rename, and see docs/operations.md",
+    );
+  } finally {
+    await closePool(pool);
+  }
+}
+
+type Setting = { name: string; value: string };
+
+function compare(rows: readonly Setting[], settings: GraphSettings, consequence: string): void {
   for (const [name, variable, key] of VARIABLES) {
     const there = rows.find((row) => row.name === name)?.value;
     if (there !== undefined && there !== settings[key]) {

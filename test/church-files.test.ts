@@ -266,10 +266,18 @@ describe("GeoJSON", () => {
     ]);
     const properties = { church_id: "own", name: "F", longitude: 1, latitude: 2 };
     expect(await valuesOf({ geometry, properties })).toEqual([{ place: { feature: 1 }, values: properties }]);
-    const unplaced = { ...properties, longitude: null, latitude: null };
-    expect(await valuesOf({ geometry, properties: unplaced })).toEqual([
-      { place: { feature: 1 }, values: { ...properties, longitude: 3.4, latitude: 6.5 } },
-    ]);
+    for (const none of [null, "", " "]) {
+      const unplaced = { ...properties, longitude: none, latitude: none };
+      expect(await valuesOf({ geometry, properties: unplaced })).toEqual([
+        { place: { feature: 1 }, values: { ...properties, longitude: 3.4, latitude: 6.5 } },
+      ]);
+    }
+    // Half of a place is not made whole by the geometry: the import refuses it.
+    for (const half of [{ longitude: 1 }, { latitude: 2 }]) {
+      expect(await valuesOf({ geometry, properties: half })).toEqual([
+        { place: { feature: 1 }, values: { church_id: "f", ...half } },
+      ]);
+    }
   });
 
   test("has no features in its other lists", async () => {
@@ -289,7 +297,10 @@ describe("GeoJSON", () => {
   test("that is no point is refused, unless the church says where it is", async () => {
     const line = { type: "LineString", coordinates: [3.4, 6.5] };
     const properties = { name: "F", longitude: 1, latitude: 2 };
-    for (const geometry of [line, { type: "Point" }]) {
+    const points = [undefined, [], [null, null], ["3.4", "6.5"]].map((coordinates) => ({
+      ...{ type: "Point", coordinates },
+    }));
+    for (const geometry of ["", line, ...points]) {
       expect(await valuesOf({ geometry })).toEqual([
         { place: { feature: 1 }, problem: "geometry must be a Point" },
       ]);

@@ -387,6 +387,33 @@ test("a graph store is not made for a database that the service does not bring i
   await rm(dir, { recursive: true });
 });
 
+test("a graph store that was left by another database is not taken for that of this one", async () => {
+  const [own, dir] = await Promise.all([
+    createTestDatabase(),
+    mkdtemp(join(tmpdir(), "engagement-graph-left-")),
+  ]);
+  try {
+    await mkdir(join(dir, "graph"));
+    await own.owner.query("update app_private.graph_store set turn = 1");
+    for (const command of ["verify", "rebuild", "status"]) {
+      const refused = await run(process.execPath, ["admin/main.ts", "graph", command], {
+        ...{ DATABASE_URL: own.url, DATA_DIR: dir },
+      });
+      expect(refused).toMatchObject({ code: 2, stdout: "" });
+      expect(refused.stderr).toContain("is not that of this database");
+    }
+    // As long as the database has written none, whatever is there will be its own.
+    await own.owner.query("update app_private.graph_store set turn = 0");
+    const rebuilt = await run(process.execPath, ["admin/main.ts", "graph", "rebuild"], {
+      ...{ DATABASE_URL: own.url, DATA_DIR: dir },
+    });
+    expect(rebuilt).toMatchObject({ code: 0 });
+  } finally {
+    await own.drop();
+    await rm(dir, { recursive: true });
+  }
+});
+
 describe("npm run migrate", () => {
   test("says what it applied, and the second time that there was nothing to apply", async () => {
     const empty = await createTestDatabase({ template: false });
@@ -427,7 +454,9 @@ describe("npm run migrate", () => {
       return rows[0]!.value as string;
     };
     try {
-      await written.owner.query("update app_private.graph_store set turn = 1");
+      await written.owner.query(
+        "update app_private.graph_store set turn = 1; delete from app_migrations.editions",
+      );
       const settings = { DATABASE_URL: written.url, GRAPH_DATA_URL: url };
       const before = await nameNow();
       for (const more of [[], ["--plan"]]) {
@@ -438,6 +467,9 @@ describe("npm run migrate", () => {
         );
       }
       expect(await nameNow()).toBe(before);
+      // Nor is anything else done first.
+      const { rows } = await written.owner.query("select from app_migrations.editions");
+      expect(rows).toEqual([]);
       const renamed = await run(process.execPath, ["admin/migrate.ts", "--rename"], settings);
       expect(renamed).toMatchObject({ code: 0, stderr: "" });
       expect(await nameNow()).toBe(url);

@@ -95,7 +95,7 @@ onEachStore({}, (projection) => {
     await projection().startWorker();
     await projection().current();
     const { config, store, projector, logger } = projection();
-    await saveSettings(owner(), { ...config, graphDataUrl: "https://elsewhere.example" }, true);
+    await saveSettings(owner(), { ...config, graphDataUrl: "https://elsewhere.example" });
     const id = await projection().declareNeed();
     // The worker may have the right just now, to find out the same.
     await eventually(() =>
@@ -104,7 +104,7 @@ onEachStore({}, (projection) => {
       ),
     );
     expect((await projection().graphStatus("need", id)).status).toBe("pending");
-    await saveSettings(owner(), config, true);
+    await saveSettings(owner(), config);
     await projection().current();
     await projection().equal();
   });

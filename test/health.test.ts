@@ -16,7 +16,7 @@ import { call, startAnotherServer, startTestServiceWithGraph } from "./support/s
 type Count = () => Promise<Partial<Record<"n" | "asked", { value: string }>>[]>;
 
 /** The store that the worker has written, and the one that is asked; nobody's if undefined. */
-type Stores = { written?: string; asked?: string };
+type Stores = { written?: string | undefined; asked?: string | undefined; isSilent?: boolean };
 
 /** Asks a service whose store counts like this, and whose graph is whole or not. */
 function healthOf(
@@ -24,16 +24,20 @@ function healthOf(
   isWhole = true,
   isThere = () => true,
   verificationFails = false,
-  { written, asked: own }: Stores = {},
+  stores: Stores = {},
 ) {
-  const mark = own && { turn: { value: "1" }, store: { value: own } };
+  const mark = () => {
+    if (stores.isSilent) throw new Error("no answer");
+    return [{ asked, ...(stores.asked && { turn: { value: "1" }, store: { value: stores.asked } }) }];
+  };
   const store = {
     isAvailable: () => Promise.resolve(isThere()),
-    select: (query: string) => (query.includes("count(*)") ? count() : Promise.resolve([{ asked, ...mark }])),
+    select: async (query: string) => (query.includes("count(*)") ? await count() : mark()),
   };
-  const health = { isWhole, verificationFails, storeIdentity: written ?? null, pending: 0 };
+  const told = { isWhole, verificationFails, pending: 0 };
+  const read = () => Promise.resolve(JSON.stringify({ told, owner: stores.written ?? null }));
   const [route] = healthRoutes({
-    database: { read: () => Promise.resolve(JSON.stringify(health)) } as unknown as Database,
+    database: { read } as unknown as Database,
     store: store as unknown as GraphStore,
     names: createNames(loadConfig({})),
   });
@@ -57,6 +61,27 @@ test.each<[string, Stores, string, number | null]>([
 ])("a store is of use if it is %s", async (_, stores, status, tripleCount) => {
   const ask = healthOf(seven, true, () => true, false, stores);
   expect(await ask()).toEqual({ status, tripleCount, pending: 0 });
+});
+
+test("a store that is exchanged, or written for the first time, shows at the next look", async () => {
+  const stores: Stores = {};
+  const ask = healthOf(seven, true, () => true, false, stores);
+  const statuses: unknown[] = [];
+  for (const [written, asked] of [
+    [undefined, undefined],
+    ["a", "a"],
+    ["b", "a"],
+    ["b", "b"],
+  ] as const) {
+    Object.assign(stores, { written, asked });
+    statuses.push(((await ask()) as { status: string }).status);
+  }
+  expect(statuses).toEqual(["ok", "ok", "degraded", "ok"]);
+});
+
+test("a store that does not say whose it is counts as ours", async () => {
+  const stores: Stores = { written: "a", asked: "b", isSilent: true };
+  expect(await healthOf(seven, true, () => true, false, stores)()).toMatchObject({ status: "ok" });
 });
 
 test("a graph that cannot be verified is degraded, since nobody knows whether it is whole", async () => {
@@ -156,7 +181,6 @@ test("a server with another store than the worker's is degraded, although each o
     await eventually(async () => expect(await healthAt(service)).toMatchObject({ status: "ok" }));
     const known = { status: "degraded", tripleCount: null, graphState: "current" };
     expect(await healthAt(other)).toMatchObject(known);
-    expect(await healthAt(service)).not.toHaveProperty("storeIdentity");
   } finally {
     await other.stop();
     store.close();

@@ -2,6 +2,8 @@
 // the URIs of the graph lead.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser, Page } from "playwright-core";
+import { loadConfig } from "../config.ts";
+import { saveSettings } from "../db/settings.ts";
 import { RECORDS } from "../records/index.ts";
 import { details } from "../server/pages/record/details.ts";
 import { inBrowser, launchBrowser, watchedPage } from "./support/browser.ts";
@@ -644,10 +646,12 @@ describe("the URIs of the graph", () => {
   });
 
   test("lead there also below a path, and nowhere that is in use", async () => {
-    const below = await startAnotherServer(service, {
-      GRAPH_DATA_URL: "https://data.example.org/graph/data",
-    });
-    const taken = await startAnotherServer(service, { GRAPH_DATA_URL: "https://data.example.org/v0" });
+    const named = async (environment: { GRAPH_DATA_URL: string }) => {
+      await saveSettings(service.database.owner, loadConfig(environment));
+      return startAnotherServer(service, environment);
+    };
+    const below = await named({ GRAPH_DATA_URL: "https://data.example.org/graph/data" });
+    const taken = await named({ GRAPH_DATA_URL: "https://data.example.org/v0" });
     try {
       const at = (url: string) => new Visitor({ url, database: service.database });
       const led = await at(below.url).open(`/graph/data${paths.need}`, AS_A_BROWSER);
@@ -659,6 +663,7 @@ describe("the URIs of the graph", () => {
     } finally {
       await below.stop();
       await taken.stop();
+      await saveSettings(service.database.owner, loadConfig({}));
     }
   });
 });

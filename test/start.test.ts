@@ -511,6 +511,23 @@ describe("npm start with settings that cannot be used", () => {
     expect(refused.stderr).not.toContain("s3cret");
   });
 
+  test("renames nothing in a graph that has been written", async () => {
+    const database = await createTestDatabase();
+    try {
+      await database.owner.query("update app_private.graph_store set turn = 1");
+      const refused = await refusal("start.ts", {
+        ...{ DATA_DIR: data.dir, PORT: String(await freePort()), DATABASE_URL: database.url },
+        GRAPH_DATA_URL: "https://elsewhere.example",
+      });
+      expect(refused).toMatchObject({ code: 1, stdout: "" });
+      expect(refused.stderr).toMatch(
+        /^npm start: GRAPH_DATA_URL is https:\/\/elsewhere\.example here, .+\n$/,
+      );
+    } finally {
+      await database.drop();
+    }
+  });
+
   test("names a wrong password as such, and does not print it", async () => {
     const url = new URL(process.env["TEST_POSTGRES_URL"]!);
     url.password = "s3cret";

@@ -23,7 +23,7 @@ export function conversionOf(column: ChurchColumn, countries: ReadonlyMap<string
 }
 
 /** Spaces alone count as blank too: JavaScript would convert them to the number 0. */
-function isBlank(value: unknown): boolean {
+export function isBlank(value: unknown): boolean {
   return value === null || value === undefined || (typeof value === "string" && value.trim() === "");
 }
 

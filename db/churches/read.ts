@@ -4,6 +4,7 @@ import type { Readable } from "node:stream";
 import { Assembler } from "stream-json/assembler.js";
 import { withParser } from "stream-json/utils/with-parser.js";
 import type { Token, TokenConsumer } from "stream-json/parser.js";
+import { isBlank } from "./conversions.ts";
 import { csvRecords } from "./csv.ts";
 import { TOO_LONG, wholeLines } from "./lines.ts";
 
@@ -160,10 +161,13 @@ function rowOfFeature(place: Place, value: unknown): SourceRow {
     ...properties,
   };
   // Where properties say the place, they decide.
-  if (!geometry || (given["latitude"] ?? null) !== null) return rowOf(place, given);
-  if (geometry.type !== "Point" || !Array.isArray(geometry.coordinates))
+  const saysPlace = ["latitude", "longitude"].some((name) => !isBlank(given[name]));
+  if (saysPlace || (geometry ?? null) === null) return rowOf(place, given);
+  const [longitude, latitude] = Array.isArray(geometry?.coordinates)
+    ? (geometry.coordinates as unknown[])
+    : [];
+  if (geometry?.type !== "Point" || typeof longitude !== "number" || typeof latitude !== "number")
     return { place, problem: "geometry must be a Point" };
-  const [longitude, latitude] = geometry.coordinates as unknown[];
   return rowOf(place, { ...given, longitude, latitude });
 }
 

@@ -255,9 +255,7 @@ select
   c.since as "graphStateSince",
   v.verified_at as "verifiedAt",
   v.drift,
-  v.trouble is not null as "verificationFails",
-  -- A store that nothing was written to yet belongs to nobody.
-  (select s.identity from app_private.graph_store as s where s.turn > 0) as "storeIdentity"
+  v.trouble is not null as "verificationFails"
 from (select count(*) as pending, min(d.dirty_since) as since from app_private.dirty_records as d) as dirty
 cross join app_private.graph_condition as c
 cross join app_private.graph_verification as v;

@@ -205,6 +205,7 @@ begin
     perform app_private.refuse('organization_not_found');
   end if;
   person := app_private.remember_user(email, first_name, last_name);
+  perform app_private.enter_by_claim(email, org_uri);
   insert into app_public.memberships as m (org_uri, user_id, role)
   values (add_member.org_uri, person.user_id, add_member.role)
   on conflict on constraint memberships_pkey do update set role = excluded.role, status = 'active';

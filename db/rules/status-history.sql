@@ -26,6 +26,8 @@ begin
         create function app_private.record_%1$s_status_change() returns trigger
         language plpgsql security definer
         set search_path = pg_catalog, pg_temp
+        -- As in changes.sql, where an update is reported.
+        set enable_nestloop = off
         as $body$
         begin
           insert into app_public.status_history (%1$s_id, from_status, to_status, changed_by_email, changed_at)

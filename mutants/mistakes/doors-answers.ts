@@ -7,8 +7,8 @@ export const ANSWERS: readonly Mistake[] = [
   {
     rule: "a store that is away has no triples",
     file: "server/resources/health.ts",
-    before: "isUsable ? (seen?.triples ?? null) : null",
-    after: "seen?.triples ?? null",
+    before: "isUsable ? triples : null",
+    after: "triples",
     tests: ["health"],
   },
   {

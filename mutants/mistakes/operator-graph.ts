@@ -103,7 +103,7 @@ export const OPERATOR_GRAPH: readonly Mistake[] = [
   {
     rule: "what the environment says is known to the rules once migrated",
     file: "admin/migrate.ts",
-    before: "await settle(pool, config, values.rename);",
+    before: "await settle(pool, config);",
     after: "",
     tests: ["cli"],
     only: "says what it applied",

@@ -47,20 +47,32 @@ export const OWNERS_WORK: readonly Mistake[] = [
   {
     ...PLACES,
     rule: "a church is not left without the place that its feature has",
-    before: 'geometry.type !== "Point" || ',
+    before: 'geometry?.type !== "Point" || ',
     after: "",
   },
   {
     ...PLACES,
+    rule: "a point is two numbers",
+    before: 'typeof longitude !== "number" || typeof latitude !== "number"',
+    after: "longitude === undefined || latitude === undefined",
+  },
+  {
+    ...PLACES,
     rule: "the place in the properties is more than that of the geometry",
-    before: 'if (!geometry || (given["latitude"] ?? null) !== null)',
-    after: "if (!geometry)",
+    before: "if (saysPlace || ",
+    after: "if (",
   },
   {
     ...PLACES,
     rule: "but where they have none, the geometry has",
-    before: '(given["latitude"] ?? null) !== null',
-    after: '"latitude" in given',
+    before: "!isBlank(given[name])",
+    after: "given[name] !== undefined",
+  },
+  {
+    ...PLACES,
+    rule: "half of a place is not made whole",
+    before: '["latitude", "longitude"].some(',
+    after: '["latitude"].some(',
   },
   {
     ...SCRIPTS,

@@ -61,8 +61,8 @@ export const UNNOTICED: readonly Mistake[] = [
   {
     rule: "whoever has counted before waits less long than who has not",
     file: "server/resources/health.ts",
-    before: "=== null ? COUNT_PATIENCE_MS : RECOUNT_PATIENCE_MS",
-    after: "=== null ? RECOUNT_PATIENCE_MS : COUNT_PATIENCE_MS",
+    before: "known.triples === null ? COUNT_PATIENCE_MS : RECOUNT_PATIENCE_MS",
+    after: "known.triples === null ? RECOUNT_PATIENCE_MS : COUNT_PATIENCE_MS",
     tests: ["health"],
   },
   {

@@ -237,7 +237,7 @@ export const UNSPOKEN_BORDERS: readonly Mistake[] = [
   {
     rule: "a store that cannot count is degraded",
     file: "server/resources/health.ts",
-    before: "isUsable && !seen?.hasFailed && isWhole === true",
+    before: "isUsable && !hasFailed && isWhole === true",
     after: "isUsable && isWhole === true",
     tests: ["health"],
     only: "cannot count",

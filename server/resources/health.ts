@@ -16,7 +16,8 @@ const RECOUNT_PATIENCE_MS = 300;
 /** The health route: whether the parts answer, and how far the graph is behind the tables. */
 export function healthRoutes(parts: { database: Database; store: GraphStore; names: Names }): RestRoute[] {
   const { database, store } = parts;
-  const lookAtStore = storeLooker(parts);
+  const countTriples = tripleCounter(store);
+  const isOf = ownerReader(parts);
   return [
     {
       method: "get",
@@ -46,50 +47,65 @@ export function healthRoutes(parts: { database: Database; store: GraphStore; nam
       },
       errors: [],
       handle: async (request) => {
-        const [isThere, seen, answer] = await Promise.all([
+        const [isThere, { triples, hasFailed }, answer] = await Promise.all([
           store.isAvailable(),
-          lookAtStore(),
-          database.read(request.identity, `select row_to_json(health)::text from rest.health`),
+          countTriples(),
+          database.read(request.identity, HEALTH),
         ]);
-        const { isWhole, verificationFails, storeIdentity, ...health } = JSON.parse(answer ?? "{}") as {
-          isWhole?: boolean;
-          verificationFails?: boolean;
-          storeIdentity?: string | null;
+        const { told = {}, owner = null } = JSON.parse(answer ?? "{}") as {
+          told?: { isWhole?: boolean; verificationFails?: boolean };
+          owner?: string | null;
         };
-        // Not known yet, or nothing was written yet.
-        const isOurs =
-          seen === undefined || (storeIdentity ?? undefined) === undefined || seen.identity === storeIdentity;
-        const isUsable = isThere && isOurs;
-        const isOk = isUsable && !seen?.hasFailed && isWhole === true && !verificationFails;
-        const tripleCount = isUsable ? (seen?.triples ?? null) : null;
+        const { isWhole, verificationFails, ...health } = told;
+        const isUsable = isThere && (owner === null || (await isOf(owner)));
+        const isOk = isUsable && !hasFailed && isWhole === true && !verificationFails;
+        const tripleCount = isUsable ? triples : null;
         return JSON.stringify({ status: isOk ? "ok" : "degraded", tripleCount, ...health });
       },
     },
   ];
 }
 
+/** Also the identity that the worker has given its store; null as long as it has written nothing. */
+const HEALTH = `select json_build_object('told', row_to_json(health), 'owner',
+  (select s.identity from app_private.graph_store as s where s.turn > 0))::text from rest.health`;
+
+/** Whether a store has an identity, as it said a moment ago: a store may be exchanged while the server runs. */
+function ownerReader({
+  store,
+  names,
+}: {
+  store: GraphStore;
+  names: Names;
+}): (owner: string) => Promise<boolean> {
+  let known: string | undefined;
+  let readAt = Number.NEGATIVE_INFINITY;
+  return async (owner) => {
+    if (known === owner && performance.now() - readAt <= COUNT_AGE_MS) return true;
+    try {
+      known = (await readMark(store, names, { timeoutMs: COUNT_PATIENCE_MS })).identity;
+      readAt = performance.now();
+      return known === owner;
+    } catch {
+      // Whether it answers is asked elsewhere.
+      return true;
+    }
+  };
+}
+
 const COUNT = `select ?${ASKED} ?n where { { select (count(*) as ?n) where { graph ?g { ?s ?p ?o } } } }`;
 
-/** What a store was last seen to hold. */
-type Seen = {
-  /** of the database that it belongs to, if it says one */
-  identity?: string | undefined;
-  triples: number | null;
-  hasFailed: boolean;
-};
-
-/** What the store holds, as last seen: counting is an expensive query, and monitors ask often. */
-function storeLooker({ store, names }: { store: GraphStore; names: Names }): () => Promise<Seen | undefined> {
-  let known: Seen | undefined;
+/** The number of triples as last counted: counting is an expensive query, and monitors ask often. */
+function tripleCounter(store: GraphStore): () => Promise<{ triples: number | null; hasFailed: boolean }> {
+  let known: { triples: number | null; hasFailed: boolean } = { triples: null, hasFailed: false };
   let countedAt = Number.NEGATIVE_INFINITY;
   let counting: Promise<void> | undefined;
   async function count(): Promise<void> {
     try {
-      const { identity } = await readMark(store, names);
       const [row] = await store.select(COUNT);
       const counted = row?.["n"]?.value ?? "";
       if (!row?.[ASKED] || !/^\d+$/.test(counted)) throw new Error("that is no count");
-      known = { identity, triples: Number(counted), hasFailed: false };
+      known = { triples: Number(counted), hasFailed: false };
       countedAt = performance.now();
     } catch {
       known = { triples: null, hasFailed: true };
@@ -100,7 +116,7 @@ function storeLooker({ store, names }: { store: GraphStore; names: Names }): () 
   return async () => {
     if (performance.now() - countedAt > COUNT_AGE_MS) counting ??= count();
     const late = () => new Error("the count takes long");
-    const patienceMs = (known?.triples ?? null) === null ? COUNT_PATIENCE_MS : RECOUNT_PATIENCE_MS;
+    const patienceMs = known.triples === null ? COUNT_PATIENCE_MS : RECOUNT_PATIENCE_MS;
     if (counting) await within(patienceMs, counting, late).catch(() => undefined);
     return known;
   };
