@@ -80,6 +80,8 @@ async function start(config: Config): Promise<string> {
   const lockedDir = await takeDataDir(config);
   await requireFreePort(config);
   const [ownerUrl] = await both(reachDatabase(config, logger), loadParts());
+  // Before anything else begins that a refusal would have to end.
+  await keepNames(ownerUrl, config);
   const [{ serverUrl, owner }, store] = await both(
     prepareDatabase(config, ownerUrl),
     openGraphStore(config, logger),
@@ -205,7 +207,6 @@ async function prepareDatabase(
   ownerUrl: string,
 ): Promise<{ serverUrl: string; owner: pg.Pool }> {
   if (asked.aborted) throw new Interrupted();
-  await keepNames(ownerUrl, config);
   await step("tables and rules", () => migrate(ownerUrl, { onWait }));
   const owner = await bringUp(
     "database connections",

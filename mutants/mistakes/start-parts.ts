@@ -149,8 +149,8 @@ export const START_PARTS: readonly Mistake[] = [
   {
     rule: "a database that comes up after an order to stop is not migrated",
     file: "start.ts",
-    before: "  if (asked.aborted) throw new Interrupted();\n  await keepNames(",
-    after: "  await keepNames(",
+    before: "  if (asked.aborted) throw new Interrupted();\n  await step(",
+    after: "  await step(",
     tests: ["start-accidents"],
     only: "after an order to stop",
   },
