@@ -545,7 +545,7 @@ test("there is an example of each", async () => {
   );
 });
 
-test("what is part of something goes with it, and an organization's new URI is told to all that name it", async () => {
+test("what is part of something goes with it, a key's replacement is forgotten, and an organization's new URI is told to all that name it", async () => {
   const { rows } = await database.owner.query<{ part: string }>(
     `select format('%s: %s', k.conrelid::regclass, pg_get_constraintdef(k.oid)) as part from pg_constraint as k
      where k.contype = 'f' and (k.confdeltype <> 'a' or k.confupdtype <> 'a')
@@ -562,6 +562,7 @@ test("what is part of something goes with it, and an organization's new URI is t
       ),
       renamed("app_private.role_history"),
       part("app_private.key_uses", "key_id", "app_private.api_keys"),
+      "app_private.api_keys: FOREIGN KEY (replaced_by) REFERENCES app_private.api_keys(key_id) ON DELETE SET NULL",
       part("app_public.organization_claim_history", "claim_id", "app_public.organization_claims"),
       part("app_public.status_history", "need_id", "app_public.needs"),
       part("app_public.status_history", "commitment_id", "app_public.commitments"),

@@ -6,6 +6,7 @@ import { networkInterfaces } from "node:os";
 import { afterAll, beforeAll, expect, jest, test } from "@jest/globals";
 import { pino } from "pino";
 import { loadConfig } from "../config.ts";
+import { saveSettings } from "../db/settings.ts";
 import { createNames } from "../graph/namespaces.ts";
 import { GraphTimeout, GraphUnreachable } from "../graph/store.ts";
 import type { GraphStore, QueryOptions } from "../graph/store.ts";
@@ -28,17 +29,20 @@ afterAll(async () => {
   await database.drop();
 });
 
-const serve = (
+const serve = async (
   environment: NodeJS.ProcessEnv,
   { store = {}, log = [] }: { store?: object; log?: string[] } = {},
-) =>
-  startServer({
-    config: loadConfig({ PORT: "0", ...environment }),
+) => {
+  const config = loadConfig({ PORT: "0", ...environment });
+  await saveSettings(database.owner, config);
+  return startServer({
+    config,
     databaseUrl: database.serverUrl,
     store: { close: () => undefined, ...store } as GraphStore,
     logger: pino({ level: "warn" }, { write: (line) => void log.push(line) }),
     graphql: "on demand",
   });
+};
 const someKeys = (count: number) =>
   Promise.all(Array.from({ length: count }, () => issueTestKey(database.owner, "api_read")));
 const connections = async (names = "%") => {
