@@ -132,7 +132,17 @@ const jsonRpcAnswer = z
     jsonrpc: z.literal("2.0"),
     id: jsonRpcId.nullable().describe("null where the request could not be read."),
     result: z.looseObject({}).optional(),
-    error: z.looseObject({ code: z.int(), message: z.string() }).optional(),
+    error: z
+      .looseObject({
+        code: z.int(),
+        message: z.string(),
+        data: z
+          .looseObject({
+            requestId: z.string().optional().describe("As in the log, and in the header X-Request-Id."),
+          })
+          .optional(),
+      })
+      .optional(),
   })
   .meta({ id: "JsonRpcAnswer", description: "A result or an error." });
 const jsonRpcBatch = z.array(jsonRpcRequest).min(1).max(LONGEST_BATCH);
