@@ -150,7 +150,7 @@ describe.each(m.DOORS)("through %s", (name) => {
   });
 });
 
-test("the operator lists who belongs by an approved claim alone, and ends that", async () => {
+test("the operator lists who belongs by an approved claim alone, ends that, and appoints them", async () => {
   const org = await m.addOrganization(db(), { head: "org_admin" });
   const email = newPerson();
   await m.addApprovedClaim(db(), org, email);
@@ -168,6 +168,12 @@ test("the operator lists who belongs by an approved claim alone, and ends that",
   expect(await historyOf(org.uri, email)).toEqual([
     ...["org_contributor active by", "org_contributor revoked by"],
   ]);
+  // Appointed, they have been members for as long as before.
+  const other = newPerson();
+  await m.addApprovedClaim(db(), org, other);
+  const appointed = { ...standing, email: other, role: "org_admin", status: "active" };
+  expect(await members("add", "--email", other, "--role", "org_admin")).toMatchObject(appointed);
+  expect(await historyOf(org.uri, other)).toEqual([...["org_contributor active by", "org_admin active by"]]);
 });
 
 test("who belongs by an approved claim alone is counted, once, as a member of an organization that is like a claimed one", async () => {

@@ -8,6 +8,14 @@ const CHANGED = "through REST who belongs by an approved claim alone is (suspend
 export const BY_CLAIM: readonly Mistake[] = [
   {
     tests,
+    rule: "who is appointed and belongs by an approved claim has been a member since then",
+    file: "db/rules/members.sql",
+    before: "  perform app_private.enter_by_claim(email, org_uri);\n",
+    after: "",
+    only: "the operator lists",
+  },
+  {
+    tests,
     rule: "who belongs by an approved claim alone is listed among the members",
     file: "db/rules/members.sql",
     before: "from app_private.members as m, lateral app_private.member(",
