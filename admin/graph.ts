@@ -170,11 +170,9 @@ async function withParts(context: AdminContext, work: (parts: DrainOptions) => P
 
 /** Whether a store holds the graph of a database, or the database has not written its graph yet. */
 async function isItsStore(pool: Pool, store: GraphStore, config: Config): Promise<boolean> {
-  const { rows } = await pool.query<{ identity: string }>(
-    "select identity from app_private.graph_store where turn > 0",
-  );
-  const { identity } = await readMark(store, createNames(config));
-  return rows.every((row) => row.identity === identity);
+  const { rows } = await pool.query<{ owner: string | null }>("select app_private.graph_owner() as owner");
+  const { owner } = rows[0]!;
+  return owner === null || owner === (await readMark(store, createNames(config))).identity;
 }
 
 /** Writes what has been marked to the graph, or waits for the worker to do it. */

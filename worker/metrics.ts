@@ -93,7 +93,7 @@ async function countMails(pool: Pool): Promise<MailCounts> {
      from (
        select count(*)::integer as waiting,
          coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as oldest
-       from app_private.mails where sent_at is null and kept_at is null and failed_at is null
+       from app_private.mails as m where app_private.is_waiting_mail(m)
      ) as waiting`,
   );
   return rows[0]!;

@@ -1,5 +1,5 @@
-// Sends the mails that are waiting in app_private.mails. Which mails are written is
-// decided in db/rules/mail.sql.
+// Sends the mails that are waiting in app_private.mails. Which mails are written is decided in db/rules/mail.sql, which one
+// is next and what follows from a failure in db/rules/outbox.sql.
 //
 // A mail is sent once however often this runs: its row is locked while it is handed over, and marked
 // in the same transaction. The one exception is a process that dies after the server has accepted
@@ -56,28 +56,22 @@ export class Reached {
     return [...this.#domains.keys()];
   }
 
-  note(recipient: string, isReached: boolean): void {
-    if (isReached) this.#domains.set(domainOf(recipient), true);
-    else this.#domains.delete(domainOf(recipient));
+  note(domain: string, isReached: boolean): void {
+    if (isReached) this.#domains.set(domain, true);
+    else this.#domains.delete(domain);
   }
 
   async #begin(pool: pg.Pool): Promise<void> {
-    const { rows } = await pool.query<{ recipient: string }>(
-      `select max(recipient) as recipient from app_private.mails where sent_at > now() - interval '30 days'
-       group by substring(lower(recipient) from '@[^@]*$') limit ${REMEMBERED_DOMAINS}`,
+    const { rows } = await pool.query<{ domain: string }>(
+      `select distinct app_private.mail_domain(recipient) as domain from app_private.mails
+       where sent_at > now() - interval '30 days' limit ${REMEMBERED_DOMAINS}`,
     );
-    for (const { recipient } of rows) this.note(recipient, true);
+    for (const { domain } of rows) this.note(domain, true);
   }
 }
 
 /** How a run ended. */
 export type MailResult = { sent: number; kept: number; refused: number; delayedSeconds: number | undefined };
-
-// SQL for a mail that was tried once more: it is retried after minutes, then hours, for three days.
-// The time since it was written does not count: the server may have been away since then, and have
-// refused it for the first time.
-const GIVEN_UP = "attempts >= 25";
-const NEXT_TRY_IN = "least(interval '1 minute' * 2 ^ attempts, interval '4 hours')";
 
 /**
  * Sends every mail that is due. A server that is down is not an error: the mails are postponed, for longer
@@ -90,7 +84,8 @@ export async function sendMails(options: MailOptions): Promise<MailResult> {
   const client = await options.pool.connect();
   let broken = false;
   try {
-    if (!options.mailer && !options.showKept && (await leftToOthers(client, options.logger))) return result;
+    if (!options.mailer && !options.showKept && (await areLeftToOthers(client, options.logger)))
+      return result;
     const mayGoOn = () => result.delayedSeconds === undefined && !options.stopping?.aborted;
     while (mayGoOn() && (await sendNext(client, options, result)));
     // Another worker may send the rest.
@@ -104,24 +99,13 @@ export async function sendMails(options: MailOptions): Promise<MailResult> {
   }
 }
 
-/**
- * Whether all mails that are due are left to another worker, which has a mail server: a kept mail is never sent. The job is
- * added once more, after a time that differs, so that it does not come to the same worker each time.
- */
-async function leftToOthers(client: pg.PoolClient, logger: Logger): Promise<boolean> {
-  const { rows } = await client.query<{ mails: number }>(
-    `with due as (
-       select count(*)::integer as mails from app_private.mails
-       where sent_at is null and kept_at is null and failed_at is null and next_attempt_at <= now()
-     )
-     select mails, graphile_worker.add_job('send_mails', job_key => 'send_left_mails',
-       run_at => now() + make_interval(secs => 1 + 4 * random()))
-     from due where mails > 0 and app_private.has_mail_server()`,
-  );
-  const [left] = rows;
-  if (left)
-    logger.warn(left, "mails left to another worker, which has a mail server: SMTP_URL is not set here");
-  return left !== undefined;
+/** Whether all mails that are due are left to another worker, which has a mail server. */
+async function areLeftToOthers(client: pg.PoolClient, logger: Logger): Promise<boolean> {
+  const { rows } = await client.query<{ mails: number }>("select app_private.leave_mails() as mails");
+  const { mails } = rows[0]!;
+  if (mails > 0)
+    logger.warn({ mails }, "mails left to another worker, which has a mail server: SMTP_URL is not set here");
+  return mails > 0;
 }
 
 type MailRow = {
@@ -133,6 +117,7 @@ type MailRow = {
   subject: string | null;
   text_body: string | null;
   html_body: string | null;
+  domain: string;
   is_stale: boolean;
 };
 
@@ -140,16 +125,8 @@ type MailRow = {
 async function sendNext(client: pg.PoolClient, options: MailOptions, result: MailResult): Promise<boolean> {
   await client.query("begin");
   const { rows } = await client.query<MailRow>(
-    `select mail_id, kind, recipient, recipient_name, data, subject, text_body, html_body, app_private.is_stale(m) as is_stale
-     from app_private.mails as m
-     where sent_at is null and kept_at is null and failed_at is null and next_attempt_at <= now()
-       -- Of a kind that came with a later version, its own worker knows what to write.
-       and kind = any ($1)
-       and ($2::text[] is null or substring(lower(recipient) from '@[^@]*$') = any ($2))
-     -- First those that have not been in the way of a server that was away: it may have been for one of the others alone. Of
-     -- these first the links that somebody waits for before a screen: of the rest one key can bring about ten thousand.
-     order by delayed_since is not null, delayed_since is null and kind <> 'sign_in', next_attempt_at, created_at limit 1
-     for update skip locked`,
+    `select m.*, app_private.mail_domain(m.recipient) as domain, app_private.is_stale(m) as is_stale
+     from app_private.next_mail($1, $2) as m`,
     [MAIL_KINDS, options.isForReached ? await options.reached?.list(options.pool) : null],
   );
   const [row] = rows;
@@ -189,16 +166,20 @@ async function deliver(
       [row.mail_id],
     );
     logger.info(about, "mail sent");
-    options.reached?.note(row.recipient, true);
+    options.reached?.note(row.domain, true);
     result.sent++;
   } catch (error) {
     if (error instanceof MailRefused) {
-      options.reached?.note(row.recipient, true);
-      await noteRefusal(client, row, error);
+      options.reached?.note(row.domain, true);
+      await client.query("select app_private.note_mail_refused($1, $2, $3)", [
+        row.mail_id,
+        error.message,
+        error.forGood,
+      ]);
       logger.warn({ ...about, forGood: error.forGood, err: error.cause }, "the mail server refused a mail");
       result.refused++;
     } else if (error instanceof MailServerUnavailable) {
-      if (error instanceof MailServerSilent) options.reached?.note(row.recipient, false);
+      if (error instanceof MailServerSilent) options.reached?.note(row.domain, false);
       result.delayedSeconds = await putOff(client, row, error);
       logger.warn({ seconds: result.delayedSeconds, err: error.cause }, "mail postponed: no mail server");
     } else {
@@ -221,67 +202,12 @@ async function composed(client: pg.PoolClient, row: MailRow, platformUrl: string
   return { ...address, ...mail };
 }
 
-/** A mail that the server may still accept later is tried again. */
-async function noteRefusal(client: pg.PoolClient, row: MailRow, refusal: MailRefused): Promise<void> {
-  await client.query(
-    `update app_private.mails set
-       attempts = attempts + 1, last_error = $2,
-       failed_at = case when $3 or ${GIVEN_UP} then now() end,
-       next_attempt_at = now() + ${NEXT_TRY_IN}
-     where mail_id = $1`,
-    [row.mail_id, refusal.message, refusal.forGood],
-  );
-}
-
-/** The domain of an address, with the @ before it. */
-function domainOf(recipient: string): string {
-  return recipient.slice(recipient.lastIndexOf("@")).toLowerCase();
-}
-
-/**
- * Postpones all mails that are due, the failed one behind the others: the server may fall silent at that one
- * alone. The others keep their order, or several such mails would keep taking turns ahead of them forever.
- *
- * If the server answered at first and then fell silent, only mails to the same domain are postponed, since
- * it may wait for the server there; another job sends the others. The server may also have accepted the
- * mail without saying so in time, so this mail is tried as seldom as a refused one: otherwise its
- * recipient would get it every minute.
- */
+/** @returns for how many seconds the mails that are due wait, with this one or because of it */
 async function putOff(client: pg.PoolClient, row: MailRow, reason: Error): Promise<number> {
-  const to = reason instanceof MailServerSilent ? domainOf(row.recipient) : "";
-  if (to !== "") await client.query("select graphile_worker.add_job('send_mails')");
+  const silentAt = reason instanceof MailServerSilent ? row.domain : null;
   const { rows } = await client.query<{ seconds: number }>(
-    `with due as (
-       select mail_id, mail_id = $2 and $3 <> '' as is_doubtful, delayed_since, next_attempt_at, created_at from app_private.mails
-       where sent_at is null and kept_at is null and failed_at is null and next_attempt_at <= now()
-         and right(lower(recipient), length($3::text)) = $3
-       for update skip locked
-     ),
-     delay as (
-       select least(60, greatest(1, extract(epoch from now() - min(delayed_since)) / 2))::float8 as seconds,
-         count(*) as mails,
-         -- The transaction may have begun a minute ago.
-         clock_timestamp() as failed_at
-       from due
-     ),
-     in_order as (
-       select mail_id, is_doubtful,
-         row_number() over (order by mail_id = $2, delayed_since is not null, next_attempt_at, created_at) as place
-       from due
-     ),
-     put_off as (
-       update app_private.mails as m set
-         delayed_since = coalesce(m.delayed_since, now()), last_error = $1,
-         attempts = m.attempts + in_order.is_doubtful::integer,
-         failed_at = case when in_order.is_doubtful and m.${GIVEN_UP} then now() end,
-         next_attempt_at = delay.failed_at + case when in_order.is_doubtful then ${NEXT_TRY_IN}
-           else make_interval(secs => delay.seconds) + in_order.place * interval '1 microsecond' end
-       from in_order, delay where m.mail_id = in_order.mail_id
-     )
-     select seconds, graphile_worker.add_job('send_mails',
-       run_at => failed_at + make_interval(secs => seconds) + mails * interval '1 microsecond')
-     from delay`,
-    [reason.message, row.mail_id, to],
+    "select app_private.put_off_mails($1, $2, $3) as seconds",
+    [row.mail_id, reason.message, silentAt],
   );
   return rows[0]!.seconds;
 }

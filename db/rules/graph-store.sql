@@ -19,6 +19,16 @@ end;
 comment on function app_private.graph_names is
   'The beginnings of all IRIs in the graph, for each process to compare with its own; also for the server''s login.';
 
+create function app_private.graph_owner() returns uuid
+language sql stable
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select s.identity from app_private.graph_store as s where s.turn > 0;
+end;
+comment on function app_private.graph_owner is
+  'The identity that this database gave to its graph store, and that the store must show; null if the graph has never been '
+  'written.';
+
 create function app_private.note_graph_state(
   state app_public.graph_state, reason text default null, seen_by uuid default null
 ) returns void

@@ -36,6 +36,7 @@
 \ir changes.sql
 \ir own-standing.sql
 \ir address-proofs.sql
+\ir outbox.sql
 \ir mail.sql
 \ir churches.sql
 \ir trail.sql

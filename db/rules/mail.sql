@@ -1,4 +1,4 @@
--- Who is sent which mail, and when. The worker composes the texts (worker/mail-texts.ts).
+-- Who is sent which mail. When it is sent is decided in outbox.sql; the worker composes the texts (worker/mail-texts.ts).
 
 create function app_private.claim_mail_data(claim app_public.organization_claims) returns jsonb
 language sql stable
@@ -126,29 +126,6 @@ end;
 comment on function app_private.is_stale is
   'Whether a waiting mail asks for a decision that has been made since, or that its recipient may no longer make. It is then '
   'not sent, because it says who the claimant is.';
-
-create function app_private.note_mail_server() returns void
-language sql
-return pg_advisory_lock_shared(hashtextextended('app_private.mails', 0));
-comment on function app_private.note_mail_server is
-  'Notes that a worker which has a mail server is at work. The note is a shared lock, which ends with the connection.';
-
-create function app_private.has_mail_server() returns boolean
-language sql
-set search_path = pg_catalog, pg_temp
-begin atomic
-  select exists (
-    select from pg_locks as l
-    where l.locktype = 'advisory' and l.objsubid = 1
-      and l.database = (select d.oid from pg_database as d where d.datname = current_database())
-      and l.classid::bigint << 32 | l.objid::bigint = hashtextextended('app_private.mails', 0)
-  )
-  -- A worker that is being restarted has no connection.
-  or exists (select from app_private.mails as m where m.sent_at > now() - interval '1 hour');
-end;
-comment on function app_private.has_mail_server is
-  'Whether a worker of the service has a mail server: one is at work, or sent a mail within the last hour. Mails are then left to it '
-  'by workers that have none.';
 
 create function app_private.forget_mailed_link() returns trigger
 language plpgsql

@@ -84,34 +84,12 @@ export const GAPS_OF_WORKER: readonly Mistake[] = [
     only: "one connection is enough",
   },
   {
-    rule: "a mail that was refused for good stays so when the server is away",
-    file: "worker/outbox.ts",
-    before:
-      "       where sent_at is null and kept_at is null and failed_at is null and next_attempt_at <= now()\n         and right(",
-    after:
-      "       where sent_at is null and kept_at is null and next_attempt_at <= now()\n         and right(",
-    tests: ["outbox"],
-    only: "changes nothing of what was sent",
-  },
-  {
     rule: "a mail that was sent is not put off",
-    file: "worker/outbox.ts",
-    before:
-      "       where sent_at is null and kept_at is null and failed_at is null and next_attempt_at <= now()\n         and right(",
-    after:
-      "       where kept_at is null and failed_at is null and next_attempt_at <= now()\n         and right(",
     tests: ["outbox"],
     only: "changes nothing of what was sent",
-  },
-  {
-    rule: "a mail that is kept is not put off",
-    file: "worker/outbox.ts",
-    before:
-      "       where sent_at is null and kept_at is null and failed_at is null and next_attempt_at <= now()\n         and right(",
-    after:
-      "       where sent_at is null and failed_at is null and next_attempt_at <= now()\n         and right(",
-    tests: ["outbox"],
-    only: "changes nothing of what was sent",
+    file: "db/rules/outbox.sql",
+    before: "where app_private.is_due_mail(m) and (silent_at",
+    after: "where m.next_attempt_at <= now() and (silent_at",
   },
   {
     rule: "what a large graph holds is counted for as long as a store may be at it",

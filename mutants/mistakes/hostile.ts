@@ -4,19 +4,19 @@ import type { Mistake } from "../mistake.ts";
 export const HOSTILE: readonly Mistake[] = [
   {
     rule: "a mail server that falls silent at one mail keeps mails to other domains waiting for nothing",
-    file: "worker/outbox.ts",
-    before: 'domainOf(row.recipient) : ""',
-    after: '"" : ""',
     tests: ["outbox"],
     only: "only those of the same domain wait",
+    file: "worker/outbox.ts",
+    before: "MailServerSilent ? row.domain : null",
+    after: "MailServerSilent ? null : null",
   },
   {
     rule: "somebody sees to the mails behind the one at which the server fell silent",
-    file: "worker/outbox.ts",
-    before: 'if (to !== "") await',
-    after: 'if (to === "") await',
     tests: ["outbox"],
     only: "only those of the same domain wait",
+    file: "db/rules/outbox.sql",
+    before: "if silent_at is not null then",
+    after: "if silent_at is null then",
   },
   {
     rule: "two claims at the same time count the mails of each other",

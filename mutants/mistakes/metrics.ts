@@ -179,16 +179,16 @@ export const METRICS: readonly Mistake[] = [
   {
     ...PARTS,
     rule: "a mail that is kept does not wait",
-    file: "worker/metrics.ts",
-    before: "sent_at is null and kept_at is null and failed_at is null",
-    after: "sent_at is null and failed_at is null",
+    file: "db/rules/outbox.sql",
+    before: "mail.sent_at is null and mail.kept_at is null and",
+    after: "mail.sent_at is null and",
   },
   {
     ...PARTS,
     rule: "a mail that was given up does not wait",
-    file: "worker/metrics.ts",
-    before: "sent_at is null and kept_at is null and failed_at is null",
-    after: "sent_at is null and kept_at is null",
+    file: "db/rules/outbox.sql",
+    before: " and mail.failed_at is null;",
+    after: ";",
   },
   {
     ...PARTS,

@@ -35,8 +35,9 @@ export const NAMES_AND_STORES: readonly Mistake[] = [
   {
     ...HEALTH,
     rule: "a database that has written its graph knows whose store it is",
-    before: "where s.turn > 0)",
-    after: "where s.turn < 0)",
+    file: "db/rules/graph-store.sql",
+    before: "where s.turn > 0",
+    after: "where s.turn < 0",
     only: "a server with another store",
   },
   {
@@ -95,8 +96,8 @@ export const NAMES_AND_STORES: readonly Mistake[] = [
   {
     rule: "nor one taken that is another database's",
     file: "admin/graph.ts",
-    before: "rows.every((row) => row.identity === identity)",
-    after: "rows.every((row) => row.identity === identity || identity === undefined)",
+    before: "owner === (await readMark(store, createNames(config))).identity;",
+    after: "[owner, undefined].includes((await readMark(store, createNames(config))).identity);",
     tests: ["cli"],
     only: "left by another",
   },

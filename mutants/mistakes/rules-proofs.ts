@@ -86,11 +86,11 @@ export const PROOFS: readonly Mistake[] = [
   },
   {
     rule: "a mail of a later version waits for it",
-    file: "worker/outbox.ts",
-    before: "\n       and kind = any ($1)",
-    after: "\n       and $1::text[] is not null",
     tests: ["mail"],
     only: "later version",
+    file: "db/rules/outbox.sql",
+    before: "\n    and m.kind = any (kinds)",
+    after: "",
   },
   {
     rule: "the operator ends one session and no other",

@@ -92,11 +92,11 @@ export const SLIPS_OF_ENDS: readonly Mistake[] = [
   },
   {
     rule: "mails wait from when it was known that none can be sent, not from when the first was tried",
-    file: "worker/outbox.ts",
-    before: "clock_timestamp() as failed_at",
-    after: "now() as failed_at",
     tests: ["outbox"],
     only: "from when that was known",
+    file: "db/rules/outbox.sql",
+    before: "clock_timestamp() as failed_at",
+    after: "now() as failed_at",
   },
   {
     rule: "where mails got through in the last weeks is known from the start",

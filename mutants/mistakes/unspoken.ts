@@ -44,11 +44,11 @@ export const UNSPOKEN: readonly Mistake[] = [
   },
   {
     rule: "a mail that was refused waits longer each time",
-    file: "worker/outbox.ts",
-    before: "interval '1 minute' * 2 ^ attempts",
-    after: "interval '1 minute' * 2",
     tests: ["mail"],
     only: "refuses a mail for now",
+    file: "db/rules/outbox.sql",
+    before: "interval '1 minute' * 2 ^ attempts",
+    after: "interval '1 minute' * 2",
   },
   {
     rule: "a ROP3 code has six digits, in the graph too",

@@ -316,11 +316,11 @@ export const UNSPOKEN_WORKER: readonly Mistake[] = [
   },
   {
     rule: "mails wait for as long as the server has been away, not the last of them",
-    file: "worker/outbox.ts",
-    before: "min(delayed_since)",
-    after: "max(delayed_since)",
     tests: ["outbox"],
     only: "half of the time",
+    file: "db/rules/outbox.sql",
+    before: "min(delayed_since)",
+    after: "max(delayed_since)",
   },
   {
     rule: "a job that is running is waited for when its runner ends",

@@ -209,30 +209,27 @@ export const WORKER: readonly Mistake[] = [
   },
   {
     rule: "a mail is sent once",
-    file: "worker/outbox.ts",
-    before:
-      "where sent_at is null and kept_at is null and failed_at is null and next_attempt_at <= now()\n       --",
-    after: "where kept_at is null and failed_at is null and next_attempt_at <= now()\n       --",
     tests: ["mail"],
     only: "^once ",
+    file: "db/rules/outbox.sql",
+    before: "return mail.sent_at is null and mail.kept_at",
+    after: "return mail.kept_at",
   },
   {
     rule: "a mail is kept once",
-    file: "worker/outbox.ts",
-    before:
-      "where sent_at is null and kept_at is null and failed_at is null and next_attempt_at <= now()\n       --",
-    after: "where sent_at is null and failed_at is null and next_attempt_at <= now()\n       --",
     tests: ["mail"],
     only: "without SMTP_URL",
+    file: "db/rules/outbox.sql",
+    before: "mail.sent_at is null and mail.kept_at is null and",
+    after: "mail.sent_at is null and",
   },
   {
     rule: "a mail that was given up is not sent",
-    file: "worker/outbox.ts",
-    before:
-      "where sent_at is null and kept_at is null and failed_at is null and next_attempt_at <= now()\n       --",
-    after: "where sent_at is null and kept_at is null and next_attempt_at <= now()\n       --",
     tests: ["mail"],
     only: "for good",
+    file: "db/rules/outbox.sql",
+    before: " and mail.failed_at is null;",
+    after: ";",
   },
   {
     rule: "what is read of a record is the revision that is noted as written",
@@ -244,11 +241,11 @@ export const WORKER: readonly Mistake[] = [
   },
   {
     rule: "two processes do not send the same mail",
-    file: "worker/outbox.ts",
-    before: "limit 1\n     for update skip locked",
-    after: "limit 1",
     tests: ["mail"],
     only: "^once ",
+    file: "db/rules/outbox.sql",
+    before: "limit 1\n  for update skip locked",
+    after: "limit 1",
   },
   {
     rule: "every attempt sends the same text",

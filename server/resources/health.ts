@@ -68,7 +68,7 @@ export function healthRoutes(parts: { database: Database; store: GraphStore; nam
 
 /** Also the identity that the worker has given its store; null as long as it has written nothing. */
 const HEALTH = `select json_build_object('told', row_to_json(health), 'owner',
-  (select s.identity from app_private.graph_store as s where s.turn > 0))::text from rest.health`;
+  app_private.graph_owner())::text from rest.health`;
 
 /** Whether a store has an identity, as it said a moment ago: a store may be exchanged while the server runs. */
 function ownerReader({
