@@ -151,10 +151,10 @@ async function withParts(context: AdminContext, work: (parts: DrainOptions) => P
   const { graphStore, databaseUrl, dataDir } = context.config;
   const store = createGraphStore(await context.graphStore());
   try {
-    // One that an earlier start has left there, of another database.
+    // One that an earlier start left there, of another database, or one that nobody has written, while this database's is elsewhere.
     if (databaseUrl && !graphStore && !(await isItsStore(pool, store, context.config))) {
       throw new AdminError(
-        `FUSEKI_URL is not set, and the graph store in ${dataDir} is not that of this database.`,
+        `FUSEKI_URL is not set, and the graph store in ${dataDir} is not that of this database. If its graph is to be there, npm start writes it.`,
       );
     }
     await work({
@@ -168,11 +168,12 @@ async function withParts(context: AdminContext, work: (parts: DrainOptions) => P
   }
 }
 
-/** Whether a store holds the graph of a database, or the database has not written its graph yet. */
+/** Whether a store holds the graph of a database; as long as that has written none, whether nobody has. */
 async function isItsStore(pool: Pool, store: GraphStore, config: Config): Promise<boolean> {
   const { rows } = await pool.query<{ owner: string | null }>("select app_private.graph_owner() as owner");
   const { owner } = rows[0]!;
-  return owner === null || owner === (await readMark(store, createNames(config))).identity;
+  const { identity } = await readMark(store, createNames(config));
+  return (owner ?? undefined) === identity;
 }
 
 /** Writes what has been marked to the graph, or waits for the worker to do it. */

@@ -7,7 +7,8 @@ const { DATE, TIMESTAMP, TIMESTAMPTZ } = pg.types.builtins;
  * for requests do not apply to them, and a time without an offset is in UTC. Releases differ in which limits they have.
  */
 const UNHURRIED = `select set_config(name, case name when 'TimeZone' then 'UTC' else '0' end, false) from pg_settings
-  where name in ('statement_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout', 'TimeZone')`;
+  where name in ('statement_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout', 'idle_session_timeout',
+    'TimeZone')`;
 
 /** A pool for the role that owns the schema; see createPool. */
 export function createOwnerPool(...[url, options]: Parameters<typeof createPool>): pg.Pool {

@@ -90,13 +90,23 @@ export async function keepNames(connectionString: string, settings: GraphSetting
   }
 }
 
-type Setting = { name: string; value: string };
+/** A row of app_private.graph_names(). */
+export type Setting = { name: string; value: string };
+
+/** The first setting that is another in the database, with its variable and its value there; undefined if all are the same. */
+export function differenceOf(
+  rows: readonly Setting[],
+  settings: GraphSettings,
+): { variable: string; here: string; there: string } | undefined {
+  for (const [name, variable, key] of VARIABLES) {
+    const here = settings[key];
+    const there = rows.find((row) => row.name === name)?.value;
+    if (there !== undefined && there !== here) return { variable, here, there };
+  }
+  return undefined;
+}
 
 function compare(rows: readonly Setting[], settings: GraphSettings, consequence: string): void {
-  for (const [name, variable, key] of VARIABLES) {
-    const there = rows.find((row) => row.name === name)?.value;
-    if (there !== undefined && there !== settings[key]) {
-      throw new OtherNames(variable, settings[key], there, consequence);
-    }
-  }
+  const found = differenceOf(rows, settings);
+  if (found) throw new OtherNames(found.variable, found.here, found.there, consequence);
 }

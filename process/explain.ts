@@ -20,6 +20,7 @@ function databaseWords(error: DatabaseError): string {
   switch (error.code) {
     case "3F000":
     case "42P01":
+    case "42703":
     case "42883":
       return `The database does not have this program's schema (${error.message}); run npm run migrate.`;
     case "42501":

@@ -302,7 +302,7 @@ describe("GeoJSON", () => {
     }));
     for (const geometry of ["", line, ...points]) {
       expect(await valuesOf({ geometry })).toEqual([
-        { place: { feature: 1 }, problem: "geometry must be a Point" },
+        { place: { feature: 1 }, problem: "geometry must be a Point with a longitude and a latitude" },
       ]);
       expect(await valuesOf({ geometry, properties })).toEqual([
         { place: { feature: 1 }, values: { church_id: "f", ...properties } },

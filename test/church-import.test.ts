@@ -280,7 +280,7 @@ test("GeoJSON: a bad feature is reported by its number, the rest is imported", a
       { feature: 2, message: "name is missing" },
       { feature: 3, message: "is not a church" },
       { feature: 4, message: "is not a church" },
-      { feature: 6, message: "geometry must be a Point" },
+      { feature: 6, message: "geometry must be a Point with a longitude and a latitude" },
     ],
   });
   expect(stderr).toMatch("bad.geojson: feature 2: name is missing; left out");

@@ -291,15 +291,22 @@ describe("keys", () => {
     const again = await tool(["keys", "rotate", old.keyId.toUpperCase(), "--overlap", "1"], settings);
     expect(again).toMatchObject({ code: 2, stdout: "" });
     expect(again.stderr).toMatch(
-      new RegExp(`replaced by key ${next.keyId} already.* rotate it instead, with --overlap 0`),
+      new RegExp(
+        `replaced by key ${next.keyId} already.* keys rotate ${next.keyId} --overlap 0.* keys revoke ${old.keyId}`,
+      ),
     );
     expect(await json("keys", "show", old.keyId)).toEqual(before);
 
     const last = await json("keys", "rotate", next.keyId, "--overlap", "0");
     expect([next.expiresAt, last.expiresAt]).toEqual([null, null]);
     expect(await json("keys", "show", last.keyId)).toMatchObject({ state: "live", replacedBy: null });
+    // That one has been replaced as well.
     expect((await tool(["keys", "rotate", old.keyId], settings)).stderr).toContain(
-      `replaced by key ${next.keyId} already, which is expired: issue a new one`,
+      `replaced by key ${last.keyId} already. `,
+    );
+    await json("keys", "revoke", last.keyId);
+    expect((await tool(["keys", "rotate", old.keyId], settings)).stderr).toContain(
+      `replaced by key ${last.keyId} already, which is revoked: issue a new one with keys issue`,
     );
     await json("keys", "revoke", old.keyId);
     expect((await tool(["keys", "rotate", old.keyId], settings)).stderr).toContain("There is no live key");
@@ -388,7 +395,8 @@ test("a graph store is not made for a database that the service does not bring i
 });
 
 test("a graph store that was left by another database is not taken for that of this one", async () => {
-  const [own, dir] = await Promise.all([
+  const [own, another, dir] = await Promise.all([
+    createTestDatabase(),
     createTestDatabase(),
     mkdtemp(join(tmpdir(), "engagement-graph-left-")),
   ]);
@@ -402,14 +410,21 @@ test("a graph store that was left by another database is not taken for that of t
       expect(refused).toMatchObject({ code: 2, stdout: "" });
       expect(refused.stderr).toContain("is not that of this database");
     }
-    // As long as the database has written none, whatever is there will be its own.
+    // As long as the database has written none, one that nobody has written will be its own.
     await own.owner.query("update app_private.graph_store set turn = 0");
     const rebuilt = await run(process.execPath, ["admin/main.ts", "graph", "rebuild"], {
       ...{ DATABASE_URL: own.url, DATA_DIR: dir },
     });
     expect(rebuilt).toMatchObject({ code: 0 });
+    for (const command of ["verify", "rebuild"]) {
+      const refused = await run(process.execPath, ["admin/main.ts", "graph", command], {
+        ...{ DATABASE_URL: another.url, DATA_DIR: dir },
+      });
+      expect(refused).toMatchObject({ code: 2, stdout: "" });
+      expect(refused.stderr).toContain("is not that of this database");
+    }
   } finally {
-    await own.drop();
+    await Promise.all([own.drop(), another.drop()]);
     await rm(dir, { recursive: true });
   }
 });

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, jest, test } from "@jest/globals";
 import { loadConfig } from "../config.ts";
+import { saveSettings } from "../db/settings.ts";
 import { startEmbeddedStore } from "../graph/embedded/index.ts";
 import { createNames } from "../graph/namespaces.ts";
 import { createGraphStore, storeUrls } from "../graph/store.ts";
@@ -16,7 +17,12 @@ import { call, startAnotherServer, startTestServiceWithGraph } from "./support/s
 type Count = () => Promise<Partial<Record<"n" | "asked", { value: string }>>[]>;
 
 /** The store that the worker has written, and the one that is asked; nobody's if undefined. */
-type Stores = { written?: string | undefined; asked?: string | undefined; isSilent?: boolean };
+type Stores = {
+  written?: string | undefined;
+  asked?: string | undefined;
+  isSilent?: boolean;
+  onMark?: () => void;
+};
 
 /** Asks a service whose store counts like this, and whose graph is whole or not. */
 function healthOf(
@@ -27,6 +33,7 @@ function healthOf(
   stores: Stores = {},
 ) {
   const mark = () => {
+    stores.onMark?.();
     if (stores.isSilent) throw new Error("no answer");
     return [{ asked, ...(stores.asked && { turn: { value: "1" }, store: { value: stores.asked } }) }];
   };
@@ -82,6 +89,25 @@ test("a store that is exchanged, or written for the first time, shows at the nex
 test("a store that does not say whose it is counts as ours", async () => {
   const stores: Stores = { written: "a", asked: "b", isSilent: true };
   expect(await healthOf(seven, true, () => true, false, stores)()).toMatchObject({ status: "ok" });
+});
+
+test("a slow store is asked for both at the same time: its count and whose it is", async () => {
+  let said: (() => void) | undefined;
+  const isAsked = new Promise<void>((resolve) => (said = resolve));
+  const stores: Stores = { written: "a", asked: "a", onMark: () => said!() };
+  const count = () => isAsked.then(seven);
+  expect(await healthOf(count, true, () => true, false, stores)()).toMatchObject({
+    status: "ok",
+    tripleCount: 7,
+  });
+});
+
+test("a store is asked once for all who want to know at the same time", async () => {
+  let times = 0;
+  const stores: Stores = { written: "a", asked: "a", onMark: () => times++ };
+  const ask = healthOf(seven, true, () => true, false, stores);
+  await Promise.all([ask(), ask(), ask()]);
+  expect(times).toBe(1);
 });
 
 test("a graph that cannot be verified is degraded, since nobody knows whether it is whole", async () => {
@@ -187,5 +213,26 @@ test("a server with another store than the worker's is degraded, although each o
     await embedded.stop();
     await service.stop();
     await rm(dir, { recursive: true });
+  }
+});
+
+test("a server is degraded while everything in the graph is named otherwise than it was when the server started", async () => {
+  const service = await startTestServiceWithGraph();
+  const health = async () =>
+    (await call(`${service.url}/v0/health`, "GET", service.keys.read)).body as object;
+  const config = loadConfig({});
+  try {
+    await eventually(async () => expect(await health()).toMatchObject({ status: "ok" }));
+    for (const other of [
+      { ...config, graphDataUrl: "https://other.example" },
+      { ...config, namespaceUrl: "https://other.example/ns#" },
+    ]) {
+      await saveSettings(service.database.owner, other);
+      expect(await health()).toMatchObject({ status: "degraded" });
+    }
+    await saveSettings(service.database.owner, config);
+    await eventually(async () => expect(await health()).toMatchObject({ status: "ok" }));
+  } finally {
+    await service.stop();
   }
 });

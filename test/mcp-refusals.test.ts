@@ -411,6 +411,7 @@ describe("messages that expect no answer, or several", () => {
       { ...toolCall({ limit: 1 }), id: 2 },
       { ...toolCall({ limit: 1 }, { _meta: MODERN_META }), id: 3 },
       { ...toolCall({ limit: 1 }, { _meta: { progressToken: {} } }), id: 4 },
+      { ...toolCall({ limit: 1 }, { _meta: { "io.modelcontextprotocol/protocolVersion": 7 } }), id: 5 },
     ]);
     expect(status).toBe(200);
     expect(body).toMatchObject([
@@ -420,6 +421,7 @@ describe("messages that expect no answer, or several", () => {
       { id: 2, result: { structuredContent: { items: [] } } },
       { id: 3, error: { code: -32600, message: expect.stringContaining("sent alone") } },
       { id: 4, error: { code: -32602, message: expect.stringContaining("_meta does not follow") } },
+      { id: 5, error: { code: -32602, message: expect.stringContaining("_meta does not follow") } },
     ]);
   });
 

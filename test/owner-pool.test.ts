@@ -9,7 +9,12 @@ import { eventually } from "./support/eventually.ts";
 import { admin } from "./support/process.ts";
 import { startTestServiceWithGraph } from "./support/service.ts";
 
-const LIMITS = ["idle_in_transaction_session_timeout", "statement_timeout", "transaction_timeout"];
+const LIMITS = [
+  "idle_in_transaction_session_timeout",
+  "idle_session_timeout",
+  "statement_timeout",
+  "transaction_timeout",
+];
 
 let database: TestDatabase;
 beforeEach(async () => {

@@ -169,6 +169,45 @@ describe("a mail that nobody is to get", () => {
     expect(await kept()).toBe(1);
   });
 
+  test("is left to a worker that has a mail server, which one that has none says once as long as it lasts", async () => {
+    const { owner: pool } = database;
+    const other = await pool.connect();
+    const said: object[] = [];
+    const logger = pino(
+      {},
+      { write: (line: string) => void said.push(JSON.parse(line) as (typeof said)[number]) },
+    );
+    const config = loadConfig({ DATABASE_URL: database.url, PLATFORM_URL: "https://a.example" });
+    const { wake, stop } = { wake: () => Promise.resolve(), stop: () => Promise.resolve() };
+    const tasks = taskList({ pool, config, drainer: { wake, stop }, logger });
+    const run = () => tasks["send_mails"]!({}, {} as JobHelpers) as Promise<unknown>;
+    const write = (name: string) =>
+      pool.query(
+        "insert into app_private.mails (unique_key, kind, recipient, data) values ($1, 'confirm_claim', 'a@b.example', '{}')",
+        [name],
+      );
+    try {
+      await other.query("select app_private.note_mail_server()");
+      await pool.query("delete from app_private.mails");
+      await run();
+      expect(said).toEqual([]);
+      await write("a");
+      await run();
+      await write("b");
+      await run();
+      const LEFT = "mails left to another worker, which has a mail server: SMTP_URL is not set here";
+      expect(said).toMatchObject([{ level: 40, mails: 1, msg: LEFT }]);
+      await pool.query("update app_private.mails set sent_at = now()");
+      await run();
+      await write("c");
+      await run();
+      expect(said).toMatchObject([{ msg: LEFT }, { msg: LEFT }]);
+    } finally {
+      other.release(true);
+      await pool.query("delete from app_private.mails");
+    }
+  });
+
   /** What the log says of a mail, and where its link leads. */
   async function kept(environment: NodeJS.ProcessEnv) {
     const { owner: pool } = database;

@@ -70,22 +70,31 @@ export class Reached {
   }
 }
 
-/** How a run ended. */
-export type MailResult = { sent: number; kept: number; refused: number; delayedSeconds: number | undefined };
+/** How a run ended, and how many mails it left to another worker. */
+export type MailResult = {
+  sent: number;
+  kept: number;
+  refused: number;
+  left: number;
+  delayedSeconds: number | undefined;
+};
 
 /**
  * Sends every mail that is due. A server that is down is not an error: the mails are postponed, for longer
  * the longer it lasts (a second to a minute), and a job is added that sends them later.
  */
 export async function sendMails(options: MailOptions): Promise<MailResult> {
-  const result: MailResult = { sent: 0, kept: 0, refused: 0, delayedSeconds: undefined };
+  const result: MailResult = { sent: 0, kept: 0, refused: 0, left: 0, delayedSeconds: undefined };
   // Before a connection is taken, which may be the pool's last.
   await options.reached?.list(options.pool);
   const client = await options.pool.connect();
   let broken = false;
   try {
-    if (!options.mailer && !options.showKept && (await areLeftToOthers(client, options.logger)))
-      return result;
+    if (!options.mailer && !options.showKept) {
+      // Where mails get through is nothing to who sends none.
+      if (!options.isForReached) result.left = await leave(client);
+      if (options.isForReached || result.left > 0) return result;
+    }
     const mayGoOn = () => result.delayedSeconds === undefined && !options.stopping?.aborted;
     while (mayGoOn() && (await sendNext(client, options, result)));
     // Another worker may send the rest.
@@ -99,13 +108,12 @@ export async function sendMails(options: MailOptions): Promise<MailResult> {
   }
 }
 
-/** Whether all mails that are due are left to another worker, which has a mail server. */
-async function areLeftToOthers(client: pg.PoolClient, logger: Logger): Promise<boolean> {
-  const { rows } = await client.query<{ mails: number }>("select app_private.leave_mails() as mails");
-  const { mails } = rows[0]!;
-  if (mails > 0)
-    logger.warn({ mails }, "mails left to another worker, which has a mail server: SMTP_URL is not set here");
-  return mails > 0;
+/** How many mails that are due are left to another worker, which has a mail server. */
+async function leave(client: pg.PoolClient): Promise<number> {
+  const { rows } = await client.query<{ mails: number }>("select app_private.leave_mails($1) as mails", [
+    MAIL_KINDS,
+  ]);
+  return rows[0]!.mails;
 }
 
 type MailRow = {

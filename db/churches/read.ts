@@ -167,7 +167,7 @@ function rowOfFeature(place: Place, value: unknown): SourceRow {
     ? (geometry.coordinates as unknown[])
     : [];
   if (geometry?.type !== "Point" || typeof longitude !== "number" || typeof latitude !== "number")
-    return { place, problem: "geometry must be a Point" };
+    return { place, problem: "geometry must be a Point with a longitude and a latitude" };
   return rowOf(place, { ...given, longitude, latitude });
 }
 

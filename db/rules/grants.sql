@@ -87,6 +87,7 @@ grant execute on function
   app_private.current_actor,
   app_private.current_person,
   app_private.errors,
+  app_private.graph_names,
   app_private.graph_owner,
   app_private.refuse,
   app_private.is_rare,

@@ -142,14 +142,18 @@ comment on function app_private.has_mail_server is
   'Whether a worker of the service has a mail server: one is at work, or sent a mail within the last hour. Workers that '
   'have none then leave the mails to it.';
 
-create function app_private.leave_mails() returns integer
+create function app_private.leave_mails(kinds text[]) returns integer
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   left_to_others integer;
 begin
-  select count(*) into left_to_others from app_private.mails as m where app_private.is_due_mail(m);
+  -- One that is locked is just being sent.
+  select count(*) into left_to_others
+  from (
+    select from app_private.mails as m where app_private.is_due_mail(m) and m.kind = any (kinds) for update skip locked
+  ) as due;
   if left_to_others = 0 or not app_private.has_mail_server() then
     return 0;
   end if;
@@ -160,5 +164,6 @@ begin
 end
 $$;
 comment on function app_private.leave_mails is
-  'For a worker without a mail server, because a mail that it keeps is never sent: the number of due mails that it leaves '
-  'to another worker, which has one. The job is then added once more. 0 if no mail is due or no worker has a server.';
+  'For a worker without a mail server, because a mail that it keeps is never sent: the number of due mails of these kinds '
+  'that it leaves to another worker, which has one. The job is then added once more. 0 if no mail is due or no worker has a '
+  'server.';

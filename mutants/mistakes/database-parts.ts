@@ -5,8 +5,8 @@ export const DATABASE_PARTS: readonly Mistake[] = [
   {
     rule: "which names are here and which were there is not swapped",
     file: "db/settings.ts",
-    before: "new OtherNames(variable, settings[key], there, consequence)",
-    after: "new OtherNames(variable, there, settings[key], consequence)",
+    before: "found.here, found.there",
+    after: "found.there, found.here",
     tests: ["start"],
     only: "npm run worker does not take",
   },

@@ -161,8 +161,8 @@ export const PARTNERS: readonly Mistake[] = [
   {
     rule: "a batch may not be of the current revision",
     file: "server/mcp/protocol.ts",
-    before: 'if (inBatch && route.kind !== "legacy" && !fitsNone) {',
-    after: 'if (inBatch && route.kind === "reject" && !fitsNone) {',
+    before: 'if (inBatch && route.kind !== "legacy" && !isMalformed) {',
+    after: 'if (inBatch && route.kind === "reject" && !isMalformed) {',
     tests: ["mcp-refusals"],
     only: "message by message",
   },

@@ -7,7 +7,12 @@ const PLACES = { file: "db/churches/read.ts", tests: ["church-files"], only: "Ge
 const SCRIPTS = { ...CHURCHES, file: "db/rules/churches.sql", only: "as a script" };
 
 export const OWNERS_WORK: readonly Mistake[] = [
-  ...["statement_timeout", "transaction_timeout", "idle_in_transaction_session_timeout"].map((limit) => ({
+  ...[
+    "statement_timeout",
+    "transaction_timeout",
+    "idle_in_transaction_session_timeout",
+    "idle_session_timeout",
+  ].map((limit) => ({
     ...POOL,
     rule: `the ${limit} that an operator has set is not for the owner's programs`,
     before: `'${limit}'`,

@@ -82,14 +82,20 @@ export const PLACES_DRAWN: readonly Mistake[] = [
     [
       "to be sent alone",
       "a message that its headers take for one of another revision is not in a batch either",
-      'inBatch && route.kind !== "legacy" && !fitsNone',
+      'inBatch && route.kind !== "legacy" && !isMalformed',
       'inBatch && route.kind === "modern"',
     ],
     [
       "message by message",
       "whoever sends a malformed message in a batch is told that, and not to send it alone",
-      " && !fitsNone) {",
+      " && !isMalformed) {",
       ") {",
+    ],
+    [
+      "message by message",
+      "so is whoever says a revision that is none",
+      ' || (route.rung === "envelope" && meta !== undefined)',
+      "",
     ],
   ),
   ...slips(

@@ -91,8 +91,8 @@ export const STALE_MAILS: readonly Mistake[] = [
   {
     rule: "the job that sends mails ends when its worker is stopped",
     file: "worker/tasks/mail.ts",
-    before: "whoeverAsks((stopping) => sendMails({ ...options, stopping })),",
-    after: "whoeverAsks(() => sendMails(options)),",
+    before: "await sendMails({ ...options, stopping });",
+    after: "await sendMails(options);",
     tests: ["worker-tasks"],
     only: "that has been stopped",
   },

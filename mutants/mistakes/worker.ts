@@ -298,7 +298,7 @@ export const WORKER: readonly Mistake[] = [
   {
     rule: "a worker with another GRAPH_DATA_URL does not start",
     file: "db/settings.ts",
-    before: "there !== undefined && there !== settings[key]",
+    before: "there !== undefined && there !== here",
     after: "there === ''",
     tests: ["start"],
     only: "other names",

@@ -60,9 +60,12 @@ export async function answerMessage(value: unknown, caller: Caller, inBatch: boo
     // The handler that answers the message compares the other headers with it.
     protocolVersionHeader: headers["mcp-protocol-version"],
   });
-  // What fits no revision is not told to be sent alone, but what is wrong with it.
-  const fitsNone = route.kind === "reject" && route.rung === "jsonrpc-shape";
-  if (inBatch && route.kind !== "legacy" && !fitsNone) {
+  // What is malformed is not told to be sent alone, but what is wrong with it. What only lacks what its headers announce is whole.
+  const meta = request.params?.["_meta"];
+  const isMalformed =
+    route.kind === "reject" &&
+    (route.rung === "jsonrpc-shape" || (route.rung === "envelope" && meta !== undefined));
+  if (inBatch && route.kind !== "legacy" && !isMalformed) {
     return rpcError(
       request.id,
       RPC.invalidRequest,

@@ -1,5 +1,7 @@
 import { z } from "zod";
 import { enums } from "../../db/catalog.ts";
+import { differenceOf } from "../../db/settings.ts";
+import type { Setting } from "../../db/settings.ts";
 import type { Names } from "../../graph/namespaces.ts";
 import { ASKED } from "../../graph/store.ts";
 import type { GraphStore } from "../../graph/store.ts";
@@ -15,7 +17,7 @@ const RECOUNT_PATIENCE_MS = 300;
 
 /** The health route: whether the parts answer, and how far the graph is behind the tables. */
 export function healthRoutes(parts: { database: Database; store: GraphStore; names: Names }): RestRoute[] {
-  const { database, store } = parts;
+  const { database, store, names } = parts;
   const countTriples = tripleCounter(store);
   const isOf = ownerReader(parts);
   return [
@@ -41,24 +43,23 @@ export function healthRoutes(parts: { database: Database; store: GraphStore; nam
         }),
         description:
           "degraded: the graph store does not answer, or is not the one that the worker writes (tripleCount is null), or the graph is known to be behind " +
-          "(graphState), or its verification fails. A store that takes long to count leaves the last count, or null, in tripleCount. Writes are kept until it is not. " +
+          "(graphState), or its verification fails, or everything in it was given other names since this server started. A store that takes long to count leaves the last count, or null, in tripleCount. Writes are kept until it is not. " +
           "pendingLists names the lists whose graph is not up to date. verifiedAt is when the whole graph was last compared with the " +
           "tables, and drift how many differences were found and left.",
       },
       errors: [],
       handle: async (request) => {
-        const [isThere, { triples, hasFailed }, answer] = await Promise.all([
+        const known = database.read(request.identity, HEALTH).then(parsed);
+        const [{ told = {}, named }, isThere, isOurs, { triples, hasFailed }] = await Promise.all([
+          known,
           store.isAvailable(),
+          known.then(({ owner }) => owner == null || isOf(owner)),
           countTriples(),
-          database.read(request.identity, HEALTH),
         ]);
-        const { told = {}, owner = null } = JSON.parse(answer ?? "{}") as {
-          told?: { isWhole?: boolean; verificationFails?: boolean };
-          owner?: string | null;
-        };
         const { isWhole, verificationFails, ...health } = told;
-        const isUsable = isThere && (owner === null || (await isOf(owner)));
-        const isOk = isUsable && !hasFailed && isWhole === true && !verificationFails;
+        const isUsable = isThere && isOurs;
+        const hasItsNames = !differenceOf(named ?? [], names);
+        const isOk = isUsable && !hasFailed && isWhole === true && !verificationFails && hasItsNames;
         const tripleCount = isUsable ? triples : null;
         return JSON.stringify({ status: isOk ? "ok" : "degraded", tripleCount, ...health });
       },
@@ -66,9 +67,17 @@ export function healthRoutes(parts: { database: Database; store: GraphStore; nam
   ];
 }
 
-/** Also the identity that the worker has given its store; null as long as it has written nothing. */
-const HEALTH = `select json_build_object('told', row_to_json(health), 'owner',
-  app_private.graph_owner())::text from rest.health`;
+/** What is told, and what it is compared with: the identity of the store that is written, if any, and the names in it. */
+type Known = {
+  told?: { isWhole?: boolean; verificationFails?: boolean };
+  owner?: string | null;
+  named?: Setting[] | null;
+};
+
+const HEALTH = `select json_build_object('told', row_to_json(health), 'owner', app_private.graph_owner(),
+  'named', (select json_agg(n) from app_private.graph_names() as n))::text from rest.health`;
+
+const parsed = (answer: string | null) => JSON.parse(answer ?? "{}") as Known;
 
 /** Whether a store has an identity, as it said a moment ago: a store may be exchanged while the server runs. */
 function ownerReader({
@@ -78,18 +87,18 @@ function ownerReader({
   store: GraphStore;
   names: Names;
 }): (owner: string) => Promise<boolean> {
-  let known: string | undefined;
+  let known: { identity?: string | undefined } | undefined;
   let readAt = Number.NEGATIVE_INFINITY;
+  let reading: Promise<void> | undefined;
+  async function read(): Promise<void> {
+    // Whether it answers is asked elsewhere.
+    known = await readMark(store, names, { timeoutMs: COUNT_PATIENCE_MS }).catch(() => undefined);
+    readAt = performance.now();
+    reading = undefined;
+  }
   return async (owner) => {
-    if (known === owner && performance.now() - readAt <= COUNT_AGE_MS) return true;
-    try {
-      known = (await readMark(store, names, { timeoutMs: COUNT_PATIENCE_MS })).identity;
-      readAt = performance.now();
-      return known === owner;
-    } catch {
-      // Whether it answers is asked elsewhere.
-      return true;
-    }
+    if (known?.identity !== owner || performance.now() - readAt > COUNT_AGE_MS) await (reading ??= read());
+    return known === undefined || known.identity === owner;
   };
 }
 

@@ -16,8 +16,18 @@ export const sendWaitingMails: TaskDefinition = {
     // Two of the four jobs that run at a time, so that a silent mail server does not keep all other jobs
     // waiting. The second sends only to domains where mails are known to get through, so that mails to other
     // domains hold up only each other.
+    let isLeaving = false;
     const looks = [
-      whoeverAsks((stopping) => sendMails({ ...options, stopping })),
+      whoeverAsks(async (stopping) => {
+        const { left } = await sendMails({ ...options, stopping });
+        // It comes back every few seconds as long as it lasts.
+        if (left > 0 && !isLeaving)
+          logger.warn(
+            { mails: left },
+            "mails left to another worker, which has a mail server: SMTP_URL is not set here",
+          );
+        isLeaving = left > 0;
+      }),
       whoeverAsks((stopping) => sendMails({ ...options, stopping, isForReached: true })),
     ];
     return async (_payload, { abortSignal }) => {
