@@ -35,9 +35,8 @@ export const NAMES_AND_STORES: readonly Mistake[] = [
   {
     ...HEALTH,
     rule: "a slow store is waited for once, not for one question after the other",
-    before: "          countTriples(),\n        ]);",
-    after:
-      "          known.then(({ owner }) => owner == null || isOf(owner)).then(countTriples),\n        ]);",
+    before: "          known.then(({ owner })",
+    after: "          countTriples().then(() => known).then(({ owner })",
     only: "asked for both",
   },
   {
