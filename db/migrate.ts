@@ -12,7 +12,7 @@ import { editionOf } from "./release.ts";
 import { carryOut, MigrationError, migrationsIn, rulesIn } from "./sql-files.ts";
 
 // Any number will do as long as all versions of this program agree on it.
-const MIGRATION_LOCK = 7203544;
+export const MIGRATION_LOCK = 7203544;
 
 /** The schemas in which the rules create functions, views, triggers and policies. */
 export const SCHEMAS = ["app_public", "app_private", "rest"];

@@ -1,6 +1,6 @@
 import type { Quad, Term } from "@rdfjs/types";
 import { XSD } from "./namespaces.ts";
-import { literal, withoutTrailingZeros } from "./terms.ts";
+import { canonicalDecimal, literal } from "./terms.ts";
 
 const XSD_STRING = `${XSD}string`;
 const XSD_DECIMAL = `${XSD}decimal`;
@@ -47,14 +47,14 @@ export function termText(term: Term): string {
 }
 
 /**
- * One canonical N-Triples line without its newline; the graph of a quad is left out. Decimals lose trailing
- * zeros, because stores return whole decimals differently: "12" from one is "12.0" from another.
+ * One canonical N-Triples line without its newline; the graph of a quad is left out. A decimal is
+ * in its canonical form, because stores return whole ones differently: "12" from one is "12.0" from another.
  */
 export function tripleText(quad: Quad): string {
   const { object } = quad;
   const text =
     object.termType === "Literal" && object.datatype.value === XSD_DECIMAL
-      ? termText(literal(withoutTrailingZeros(object.value), object.datatype))
+      ? termText(literal(canonicalDecimal(object.value), object.datatype))
       : termText(object);
   return `${termText(quad.subject)} ${termText(quad.predicate)} ${text} .`;
 }

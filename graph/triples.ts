@@ -6,7 +6,7 @@ import { columnOf, fieldsOf, idOf } from "../records/record.ts";
 import type { Field, FieldType, RecordDescription, RecordKind } from "../records/record.ts";
 import { RDF, XSD } from "./namespaces.ts";
 import type { Names } from "./namespaces.ts";
-import { literal, namedNode, triple, withoutTrailingZeros } from "./terms.ts";
+import { canonicalDecimal, literal, namedNode, triple, withoutTrailingZeros } from "./terms.ts";
 
 /** A column's value in JSON. */
 type ColumnValue = string | number | boolean | null | readonly string[];
@@ -115,12 +115,12 @@ const typed = (datatype: string, canonical = (value: string) => value) => {
   return (value: string) => literal(canonical(value), node);
 };
 
-// Stores keep typed values as numbers and return them in canonical form, so only
-// that form comes back as written.
+// Stores keep typed values as numbers and return them in a form of their own, so only that form comes back as written, and can be
+// removed again.
 export const LITERALS: Partial<Record<FieldType, (value: string) => Literal>> = {
   date: typed("date"),
   timestamp: typed("dateTime", (utc) => `${withoutTrailingZeros(utc)}Z`),
   integer: typed("integer"),
-  number: typed("decimal", withoutTrailingZeros),
+  number: typed("decimal", canonicalDecimal),
   boolean: typed("boolean"),
 };

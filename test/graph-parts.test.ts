@@ -25,8 +25,8 @@ import {
   GraphUnreachable,
 } from "../graph/store-errors.ts";
 import { readAll } from "../graph/store-http.ts";
-import { literal, namedNode, triple, withoutTrailingZeros } from "../graph/terms.ts";
-import { createTripleBuilder } from "../graph/triples.ts";
+import { canonicalDecimal, literal, namedNode, triple, withoutTrailingZeros } from "../graph/terms.ts";
+import { createTripleBuilder, LITERALS } from "../graph/triples.ts";
 import { RECORDS } from "../records/index.ts";
 import type { Field } from "../records/record.ts";
 
@@ -315,6 +315,16 @@ describe("numbers and times", () => {
     ["10", "10"],
   ])("%s is %s without zeros that add nothing", (value, expected) => {
     expect(withoutTrailingZeros(value)).toBe(expected);
+  });
+
+  test.each([
+    ["12", "12.0"],
+    ["12.000", "12.0"],
+    ["-0.50", "-0.5"],
+    ["0", "0.0"],
+  ])("a decimal %s is written as %s", (value, expected) => {
+    expect(canonicalDecimal(value)).toBe(expected);
+    expect(LITERALS.number!(value).value).toBe(expected);
   });
 
   test("only decimals are compared without them", () => {

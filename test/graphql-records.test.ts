@@ -393,6 +393,9 @@ describe("filters", () => {
     ["none of the first organization", { orgUri: { notEqualTo: ORG } }, ["otherNeed"]],
     ["no text of a list", { orgUri: { notIn: [ORG] } }, ["otherNeed"]],
     ["no text at all", { orgUri: { in: [] } }, []],
+    ["no id at all", { needId: { in: [] } }, []],
+    ["any id but none", { needId: { notIn: [] } }, ["otherNeed", "need"]],
+    ["no time at all", { createdAt: { in: [] } }, []],
     ["several conditions at once", { orgUri: { equalTo: ORG }, status: { equalTo: "met" } }, []],
     [
       "nothing that answers it is so",

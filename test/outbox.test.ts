@@ -46,13 +46,15 @@ async function send(
   answer: (name: string) => Error | undefined = () => undefined,
   more: Pick<MailOptions, "reached" | "isForReached" | "stopping"> = {},
   logger = pino({ level: "silent" }),
+  handedOver: () => Promise<unknown> | undefined = () => undefined,
 ) {
   const tried: string[] = [];
   const mailer: Mailer = {
-    send: ({ subject }) => {
+    send: async ({ subject }) => {
       tried.push(subject);
       const error = answer(subject);
-      return error ? Promise.reject(error) : Promise.resolve();
+      await handedOver();
+      if (error) throw error;
     },
   };
   const result = await sendMails({ pool: db(), mailer, platformUrl: "https://a.example", logger, ...more });
@@ -215,6 +217,31 @@ describe("a worker without a mail server", () => {
     await sentAgo(61);
     expect(await keep()).toMatchObject({ kept: 1, left: 0 });
   });
+});
+
+test("mails wait while the database is being migrated: one that is being handed over would be in its way", async () => {
+  await wait({ a: { due: -2 }, b: {} });
+  const [migration, elsewhere] = [await db().connect(), new pg.Client(process.env["TEST_POSTGRES_URL"])];
+  try {
+    const lock = "pg_advisory_lock(7203544)";
+    // Another lock, and that of a migration of another database.
+    await migration.query("select pg_advisory_lock(7203544::bigint << 32)");
+    await elsewhere.connect();
+    await elsewhere.query(`select ${lock}`);
+    // It begins while the first is being handed over.
+    const begins = (name: string) => {
+      if (name === "a") migrating = migration.query(`select ${lock}`);
+      return undefined;
+    };
+    let migrating: Promise<unknown> | undefined;
+    expect((await send(begins, {}, undefined, () => migrating)).tried).toEqual(["a"]);
+    expect((await send()).tried).toEqual([]);
+    await migration.query("select pg_advisory_unlock_all()");
+    expect((await send()).tried).toEqual(["b"]);
+  } finally {
+    migration.release(true);
+    await elsewhere.end();
+  }
 });
 
 test("a server that is away changes nothing of what was sent, kept or refused before", async () => {

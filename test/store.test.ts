@@ -68,29 +68,35 @@ describe.each(testStores)("$name", ({ name, available, peculiarities, start }) =
       GRAPH <${B}> { <urn:s> <urn:p> "in B", "also in B" } }`);
   };
 
-  inEngine("gives every form of value back as it was written, so that it can be compared", async () => {
-    const values: [keyof typeof LITERALS, string[]][] = [
-      ["date", ["2031-02-28", "0999-12-31"]],
-      [
-        "timestamp",
-        ["2026-01-31T08:00:00.120000", "2026-01-31T08:00:00.000000", "2026-01-31T08:00:00.123456"],
-      ],
-      ["integer", ["0", "-7", "2147483648"]],
-      ["number", ["1200.50", "12.000", "12", "0", "-0.001", "0.0000001", "123456789012345.6"]],
-      ["boolean", ["true", "false"]],
-    ];
-    for (const [type, written] of values) {
-      const lines = written.map((value) =>
-        tripleText(triple(namedNode(`urn:${type}`), namedNode("urn:p"), LITERALS[type]!(value))),
-      );
-      await store.client.update(`INSERT DATA { GRAPH <${A}> { ${lines.join(" ")} } }`);
-      const kept = await store.client.construct(
-        `CONSTRUCT { ?s ?p ?o } WHERE { GRAPH <${A}> { ?s ?p ?o FILTER(?s = <urn:${type}>) } }`,
-      );
-      const read = new Parser({ format: "N-Triples" }).parse(kept).map(tripleText);
-      expect(read.toSorted()).toEqual([...new Set(lines)].toSorted());
-    }
-  });
+  inEngine(
+    "gives every form of value back as it was written, so that it can be compared, and removes it",
+    async () => {
+      const values: [keyof typeof LITERALS, string[]][] = [
+        ["date", ["2031-02-28", "0999-12-31"]],
+        [
+          "timestamp",
+          ["2026-01-31T08:00:00.120000", "2026-01-31T08:00:00.000000", "2026-01-31T08:00:00.123456"],
+        ],
+        ["integer", ["0", "-7", "2147483648"]],
+        ["number", ["1200.50", "12.000", "12", "0", "-0.001", "0.0000001", "123456789012345.6"]],
+        ["boolean", ["true", "false"]],
+      ];
+      for (const [type, written] of values) {
+        const lines = written.map((value) =>
+          tripleText(triple(namedNode(`urn:${type}`), namedNode("urn:p"), LITERALS[type]!(value))),
+        );
+        await store.client.update(`INSERT DATA { GRAPH <${A}> { ${lines.join(" ")} } }`);
+        const kept = await store.client.construct(
+          `CONSTRUCT { ?s ?p ?o } WHERE { GRAPH <${A}> { ?s ?p ?o FILTER(?s = <urn:${type}>) } }`,
+        );
+        const read = new Parser({ format: "N-Triples" }).parse(kept).map(tripleText);
+        expect(read.toSorted()).toEqual([...new Set(lines)].toSorted());
+      }
+      // What was read is removed, as when a record has changed.
+      await store.client.update(`DELETE { GRAPH <${A}> { ?s ?p ?o } } WHERE { GRAPH <${A}> { ?s ?p ?o } }`);
+      expect(await count(`GRAPH <${A}> { ?s ?p ?o }`)).toBe(0);
+    },
+  );
 
   describe("SPARQL 1.1 Protocol", () => {
     const ask = `ASK { GRAPH <${A}> { <urn:s> <urn:p> "in A" } }`;

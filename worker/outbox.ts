@@ -8,6 +8,7 @@
 import { LRUCache } from "lru-cache";
 import type pg from "pg";
 import type { Logger } from "pino";
+import { MIGRATION_LOCK } from "../db/migrate.ts";
 import { composeMail, MAIL_KINDS } from "./mail-texts.ts";
 import type { MailData, MailKind } from "./mail-texts.ts";
 import { MailRefused, MailServerSilent, MailServerUnavailable } from "./mailer.ts";
@@ -96,7 +97,7 @@ export async function sendMails(options: MailOptions): Promise<MailResult> {
       if (options.isForReached || result.left > 0) return result;
     }
     const mayGoOn = () => result.delayedSeconds === undefined && !options.stopping?.aborted;
-    while (mayGoOn() && (await sendNext(client, options, result)));
+    while (mayGoOn() && !(await isMigrating(client)) && (await sendNext(client, options, result)));
     // Another worker may send the rest.
     if (options.stopping?.aborted) await client.query("select graphile_worker.add_job('send_mails')");
     return result;
@@ -106,6 +107,17 @@ export async function sendMails(options: MailOptions): Promise<MailResult> {
   } finally {
     client.release(broken);
   }
+}
+
+/**
+ * Whether a migration is at work. It waits for a moment without a mail that is just being handed over, which is an open transaction,
+ * and with a slow server and two workers there may be none. The rest is sent by the next run, within a minute.
+ */
+async function isMigrating(client: pg.PoolClient): Promise<boolean> {
+  const { rows } = await client.query<{ held: boolean }>("select app_private.is_held($1) as held", [
+    MIGRATION_LOCK,
+  ]);
+  return rows[0]!.held;
 }
 
 /** How many mails that are due are left to another worker, which has a mail server. */

@@ -119,6 +119,18 @@ comment on function app_private.put_off_mails is
   'mail without saying so in time, so it is tried as seldom as a refused one: otherwise its recipient would get it every '
   'minute.';
 
+create function app_private.is_held(lock bigint) returns boolean
+language sql
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select exists (
+    select from pg_locks as l
+    where l.locktype = 'advisory' and l.granted and l.objsubid = 1
+      and l.database = (select d.oid from pg_database as d where d.datname = current_database())
+      and l.classid::bigint << 32 | l.objid::bigint = lock);
+end;
+comment on function app_private.is_held is 'Whether a session has this advisory lock in the database, alone or with others.';
+
 create function app_private.note_mail_server() returns void
 language sql
 return pg_advisory_lock_shared(hashtextextended('app_private.mails', 0));
@@ -129,12 +141,7 @@ create function app_private.has_mail_server() returns boolean
 language sql
 set search_path = pg_catalog, pg_temp
 begin atomic
-  select exists (
-    select from pg_locks as l
-    where l.locktype = 'advisory' and l.objsubid = 1
-      and l.database = (select d.oid from pg_database as d where d.datname = current_database())
-      and l.classid::bigint << 32 | l.objid::bigint = hashtextextended('app_private.mails', 0)
-  )
+  select app_private.is_held(hashtextextended('app_private.mails', 0))
   -- A worker that is being restarted has no connection.
   or exists (select from app_private.mails as m where m.sent_at > now() - interval '1 hour');
 end;

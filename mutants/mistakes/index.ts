@@ -9,6 +9,7 @@ import { DATABASE_PARTS } from "./database-parts.ts";
 import { IDENTITY_BORDERS } from "./identity-borders.ts";
 import { NAMES_AND_STORES } from "./names-and-stores.ts";
 import { BLANK_SEARCHES } from "./blank-searches.ts";
+import { READ_BACK } from "./read-back.ts";
 import { ROTATED_ONCE } from "./rotated-once.ts";
 import { OWNERS_WORK } from "./owners-work.ts";
 import { PLANS_COMPARED } from "./plans-compared.ts";
@@ -379,4 +380,5 @@ export const MISTAKES: readonly Mistake[] = [
   ...PLACES_DRAWN,
   ...ROTATED_ONCE,
   ...BLANK_SEARCHES,
+  ...READ_BACK,
 ];

@@ -153,8 +153,8 @@ export const ROTATED_ONCE: readonly Mistake[] = [
     ...NOTED,
     rule: "a note of a mail server is found",
     file: "db/rules/outbox.sql",
-    before: "l.classid::bigint << 32 | l.objid::bigint = hash",
-    after: "l.objid::bigint = hash",
+    before: "l.classid::bigint << 32 | l.objid::bigint = lock",
+    after: "l.objid::bigint = lock",
   },
   {
     ...NOTED,

@@ -24,7 +24,8 @@ function isInEightBytes(value: bigint): boolean {
 
 /** What is wrong with the format of a single value, if anything. */
 export function problemOf(type: GraphQLInputType | undefined, value: unknown): string | undefined {
-  if (!type || value === null) return undefined;
+  // Of a list each item is judged by itself, so an empty one has nothing wrong with it.
+  if (!type || value === null || Array.isArray(value)) return undefined;
   return SCALARS[getNamedType(type).name]?.safeParse(value).error?.issues[0]?.message;
 }
 
