@@ -112,7 +112,7 @@ test("what runs by itself, and when; nothing is queued twice", () => {
 
 test("two look for mails at a time, and whoever would be the third has them look again", async () => {
   const connecting: (() => void)[] = [];
-  const query = () => Promise.resolve({ rows: [] });
+  const query = (text: string) => Promise.resolve({ rows: text.includes("is_held") ? [{ held: false }] : [] });
   const connect = () =>
     new Promise((connected) => {
       const client = { query, release: () => undefined };
@@ -155,6 +155,11 @@ describe("a mail that nobody is to get", () => {
     await pool.query(
       `delete from app_private.mails;
        insert into app_private.mails (unique_key, kind, recipient, data) values ('a', 'confirm_claim', 'a@b.example', '{"link": "/confirm"}')`,
+    );
+    // There mails get through, so both looks would find it.
+    await pool.query(
+      `insert into app_private.mails (unique_key, kind, recipient, data, sent_at)
+       values ('sent', 'confirm_claim', 'c@b.example', '{}', now())`,
     );
     const drainer = { wake: () => Promise.resolve(), stop: () => Promise.resolve() };
     const logger = pino({ level: "silent" }, { write: () => undefined });
