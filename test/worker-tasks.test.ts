@@ -112,7 +112,8 @@ test("what runs by itself, and when; nothing is queued twice", () => {
 
 test("two look for mails at a time, and whoever would be the third has them look again", async () => {
   const connecting: (() => void)[] = [];
-  const query = (text: string) => Promise.resolve({ rows: text.includes("is_held") ? [{ held: false }] : [] });
+  const query = (text: string) =>
+    Promise.resolve({ rows: text.includes("is_held") ? [{ held: false }] : [] });
   const connect = () =>
     new Promise((connected) => {
       const client = { query, release: () => undefined };

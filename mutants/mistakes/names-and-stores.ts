@@ -34,9 +34,11 @@ export const NAMES_AND_STORES: readonly Mistake[] = [
   },
   {
     ...HEALTH,
-    rule: "a slow store is waited for once, not for one question after the other",
-    before: "          known.then(({ owner })",
-    after: "          countTriples().then(() => known).then(({ owner })",
+    rule: "a slow store is asked for both at the same time",
+    before:
+      "          known.then(({ owner }) => owner == null || isOf(owner)),\n          countTriples(),\n        ]);",
+    after:
+      "          true,\n          countTriples(),\n        ]);\n        const { owner } = await known;\n        if (owner != null) await isOf(owner);",
     only: "asked for both",
   },
   {
