@@ -75,6 +75,22 @@ test("changes that wait at the same time are told to the disk once", async () =>
   expect(flushed).toHaveBeenCalledTimes(1);
 });
 
+test("a change that comes while another is told to the disk is not taken for one that is there", async () => {
+  const journal = await openJournal();
+  const anyFile = await open(join(dir, BEFORE));
+  const files = Object.getPrototypeOf(anyFile) as typeof anyFile;
+  await anyFile.close();
+  let second: Promise<void> | undefined;
+  jest.spyOn(files, "datasync").mockImplementationOnce(async () => {
+    second = append(journal, 2);
+  });
+  await append(journal, 1);
+  await second;
+  await journal.close();
+  const { entries } = await new Journal(dir, () => undefined).recover();
+  expect(entries.map(({ sequence }) => sequence)).toEqual([1, 2]);
+});
+
 test("a snapshot is whole, and then has its name, before the changes go that it holds", async () => {
   const journal = await openJournal();
   await append(journal, 1);

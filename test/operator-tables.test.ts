@@ -33,6 +33,17 @@ beforeAll(async () => {
     `insert into app_private.key_uses (key_id, last_used_at)
      select key_id, now() - interval '2 hours' from app_private.api_keys where label = 'bounded'`,
   );
+  // Times on days of their own: tables show no more than the day of some.
+  await database.owner.query(
+    "update app_public.memberships set created_at = '2020-06-15Z' where org_uri = $1",
+    [ORG],
+  );
+  await database.owner.query("update app_public.users set created_at = '2020-06-14Z'");
+  await database.owner.query(
+    `insert into app_private.sessions (secret_hash, email, issuer, subject, created_at, last_used_at)
+     values (sha256('c'), 'a@b.example', null, null, now() - interval '1 day', now() - interval '1 hour'),
+       (sha256('d'), 'a@b.example', 'https://login.example', 'a', now() - interval '2 days', now() - interval '2 hours')`,
+  );
 });
 afterAll(() => database.drop());
 
@@ -106,11 +117,6 @@ test("a key: each of its times and bounds by its own name", async () => {
 
 test("programs are told each time and number as it is stored, under its own name", async () => {
   const { owner } = database;
-  await owner.query("update app_public.memberships set created_at = '2020-06-15Z' where org_uri = $1", [ORG]);
-  await owner.query(
-    `insert into app_private.sessions (secret_hash, email, created_at, last_used_at)
-     values (sha256('c'), 'a@b.example', now() - interval '1 day', now() - interval '1 hour')`,
-  );
   for (const [command, stored] of [
     [
       ["keys", "list"],
@@ -164,6 +170,17 @@ test("members: each with role, status, since when and by name", async () => {
     members.map((member) => ({
       ...{ "e-mail": member["email"], role: member["role"], status: member["status"] },
       ...{ since: day(member["createdAt"]), name: named(member) },
+    })),
+  );
+});
+
+test("sessions: each with whose it is, who vouched for them, since when and when last used", async () => {
+  const sessions = await told("sessions", "list");
+  expect(new Set(sessions.map(({ issuer }) => issuer))).toEqual(new Set([null, "https://login.example"]));
+  expect(await shown("sessions", "list")).toEqual(
+    sessions.map((session) => ({
+      ...{ id: session["sessionId"], email: session["email"], by: text(session["issuer"], "a link by mail") },
+      ...{ since: session["createdAt"], "last used": session["lastUsedAt"] },
     })),
   );
 });

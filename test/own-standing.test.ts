@@ -450,8 +450,9 @@ test("what several approved claims stand in for is as new as the last of them, a
     await client.query("begin; set local session_replication_role = replica");
     await client.query(
       `with person as (insert into app_public.users (email) values ($1) returning user_id)
-       insert into app_public.organization_claims (user_id, org_uri, org_name, email_domain, status, created_at, reviewed_at)
-       select user_id, org_uri, 'x', 'elsewhere.example', 'approved', made, reviewed
+       insert into app_public.organization_claims
+         (user_id, org_uri, org_name, email_domain, status, created_at, reviewed_at, updated_at)
+       select user_id, org_uri, 'x', 'elsewhere.example', 'approved', made, reviewed, reviewed
        from person, (values ($2, '2021-01-01Z'::timestamptz, '2024-01-01Z'::timestamptz),
          ($3, '2022-01-01Z', '2026-01-01Z'), ($2, '2023-01-01Z', '2025-01-01Z')) as c (org_uri, made, reviewed)`,
       [email, often.uri, between.uri],

@@ -1,5 +1,6 @@
 // What is made of a store that is not what it was: what an operator is told, what is written to it again, and whether
 // what no table contains is looked for.
+import { setImmediate } from "node:timers/promises";
 import { afterEach, expect, test } from "@jest/globals";
 import { pino } from "pino";
 import { drain } from "../worker/drain.ts";
@@ -219,6 +220,36 @@ test.each(LOSSES)(
     expect(await graph.described()).toBe(2);
   },
 );
+
+test("what is written while the store is being looked at is no loss: the database is asked before the store, and not beside it", async () => {
+  graph = await startMemoryGraph();
+  await graph.declareNeeds(1);
+  await drain(graph.options);
+  await graph.declareNeeds(1);
+  await settle();
+  const { store } = graph;
+  let looked: Promise<void> | undefined;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  store.before = () => {
+    looked ??= promise;
+  };
+  store.after = async () => {
+    store.after = () => undefined;
+    await drain(graph.options);
+    resolve();
+  };
+  // A database that is slow to answer whatever it is asked once the store has been asked.
+  const pool = Object.create(graph.options.pool) as typeof graph.options.pool;
+  pool.query = (async (...args: [string]) => {
+    await setImmediate();
+    await looked;
+    return graph.options.pool.query(...args);
+  }) as typeof pool.query;
+  // What must be mended is looked at once more, and by one process at a time.
+  pool.connect = () => Promise.reject(new Error("there is nothing to mend"));
+  expect(await watch({ ...graph.options, pool })).toBe("whole");
+  expect(await graph.described()).toBe(2);
+});
 
 test("a store that is exchanged, while its losses are marked, for one of the same number is not taken for the one that was looked at", async () => {
   graph = await startMemoryGraph();

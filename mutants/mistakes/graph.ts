@@ -72,8 +72,8 @@ export const GRAPH: readonly Mistake[] = [
     file: "graph/turns.ts",
     before: "(other < least ? other : least)",
     after: "(other > least ? other : least)",
-    tests: ["graph-marks"],
-    only: "with embedded an older number beside",
+    tests: ["concepts"],
+    only: "of each graph is the earliest",
   },
   {
     rule: "an answer without the value that was asked with is another question's",

@@ -22,6 +22,7 @@ import { DEPLOYED } from "./deployed.ts";
 import { DEPLOYED_ALIKE } from "./deployed-alike.ts";
 import { DESK } from "./desk.ts";
 import { DRAWN } from "./drawn.ts";
+import { DRAWN_AGAIN } from "./drawn-a.ts";
 import { INTERPLAY } from "./desk-interplay.ts";
 import { DESK_WORDS } from "./desk-words.ts";
 import { SCRIPTS } from "./desk-scripts.ts";
@@ -371,6 +372,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...GAPS_OF_GRAPH,
   ...GAPS_OF_OPERATORS,
   ...DRAWN,
+  ...DRAWN_AGAIN,
   ...SETTINGS_MENDED,
   ...TAKEN_AT_DOORS,
   ...DESK_WORDS,
