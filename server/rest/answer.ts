@@ -163,7 +163,6 @@ function knows(request: Request, etag: string): boolean {
 
 /** The encoding that the client prefers; the best of those that it likes equally. undefined: none. */
 function packerFor(request: Request): string | undefined {
-  if (request.get("accept-encoding") === undefined) return undefined;
   const preferred = Object.keys(PACKERS);
   // Its types describe an earlier version.
   const negotiator = new Negotiator(request) as unknown as {
