@@ -273,6 +273,21 @@ test("the key comes first: what it is, and what its scope gets to", async () => 
   });
 });
 
+test("a key is shown a check that its scope gets to, not one that only a wider scope does", async () => {
+  const id = await keyIdOf(database.owner, await issueTestKey(database.owner, "api_write"));
+  const shown = async () => (await explain(world.contributor, "needs:write", "--key", id)).reasons[1];
+  const before = await shown();
+  expect(before.holds).toBe(true);
+  // By its name it comes before all others.
+  await database.owner.query(
+    `create function app_public.a_review() returns text language sql return 'needs:write';
+     revoke all on function app_public.a_review() from public;
+     grant execute on function app_public.a_review() to api_review`,
+  );
+  expect(await shown()).toEqual(before);
+  await database.owner.query("drop function app_public.a_review()");
+});
+
 test("of a key with bounds it is told what they have to do with it", async () => {
   const bounded = async (bounds: KeyBounds) =>
     keyIdOf(database.owner, await issueTestKey(database.owner, "api_review", bounds));

@@ -265,6 +265,15 @@ test("a hundred groups are returned where nothing is said, and a thousand at mos
     return commitments.groupedAggregates.length as number;
   };
   expect([await days(""), await days("first: null"), await days("first: 1000")]).toEqual([100, 100, 120]);
+  const { __type: type } = await ask(
+    service,
+    '{ __type(name: "CommitmentConnection") { fields { name args { name description } } } }',
+  );
+  type Named = { name: string };
+  const groups = type.fields.find(({ name }: Named) => name === "groupedAggregates");
+  expect(groups.args.find(({ name }: Named) => name === "first").description).toBe(
+    "Number of groups, 0 to 1000; 100 when it is not given.",
+  );
 });
 
 test("how many are in some statuses, and which part they are; of none there is no part", async () => {

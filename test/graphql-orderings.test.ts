@@ -42,6 +42,50 @@ test("newest first, ties by id, unless another order is asked for", async () => 
   expect(organizations.nodes).toEqual([{ orgUri: ORG }, { orgUri: OTHER_ORG }]);
 });
 
+test("an ordering does what the schema says of it", async () => {
+  const { __type: orders } = await ask(
+    service,
+    '{ __type(name: "NeedOrderBy") { enumValues { name description } } }',
+  );
+  const named = (order: string): string =>
+    orders.enumValues.find(({ description }: { description: string }) => description === order).name;
+  const times = async (order: string): Promise<string[]> => {
+    const { needs } = await ask(
+      service,
+      "query ($orderBy: [NeedOrderBy!]) { needs(first: 100, orderBy: $orderBy) { nodes { createdAt } } }",
+      { orderBy: [named(order)] },
+    );
+    return needs.nodes.map((node: { createdAt: string }) => node.createdAt);
+  };
+  const ascending = await times("By `createdAt`, ascending.");
+  expect(new Set(ascending).size).toBeGreaterThan(20);
+  expect(ascending).toEqual(ascending.toSorted());
+  expect(await times("By `createdAt`, descending.")).toEqual(ascending.toReversed());
+});
+
+test("a list gives as many as the schema says, to who does not say how many", async () => {
+  const told = "{ fields { name args { name description } } }";
+  const schema = await ask(
+    service,
+    `{ root: __type(name: "Query") ${told} within: __type(name: "Organization") ${told} }`,
+  );
+  type Told = { fields: { name: string; args: { name: string; description: string }[] }[] };
+  const saidOf = ({ fields }: Told) => {
+    const { args } = fields.find(({ name }) => name === "needs")!;
+    const { description } = args.find(({ name }) => name === "first")!;
+    return Number(/; (\d+) when neither first nor last is given/.exec(description)![1]);
+  };
+  const { needs, organization } = await ask(
+    service,
+    "query ($uri: String!) { needs { nodes { needId } } organization(orgUri: $uri) { needs { nodes { needId } } } }",
+    { uri: ORG },
+  );
+  expect([needs.nodes.length, organization.needs.nodes.length]).toEqual([
+    saidOf(schema.root),
+    saidOf(schema.within),
+  ]);
+});
+
 test.each([[null], [[]]])(
   "%j for orderBy is the usual order, as without it, wherever a list stands",
   async (orderBy) => {

@@ -9,6 +9,9 @@ import {
   isObjectType,
 } from "graphql";
 import type { GraphQLField, GraphQLSchema, GraphQLType } from "graphql";
+import { codeDefinitions } from "../graph/ontology.ts";
+import { RECORDS } from "../records/index.ts";
+import { fieldsOf as describedIn } from "../records/record.ts";
 import { createGraphql } from "../server/graphql/door.ts";
 import { Postgres } from "../server/postgres/postgres.ts";
 import { createTestDatabase } from "./support/database.ts";
@@ -259,6 +262,19 @@ test("every type, field, argument, input field and value says what it means, in 
   expect(parts.length).toBeGreaterThan(1_000);
   expect(parts.filter(({ description }) => !description).map(({ path }) => path)).toEqual([]);
   expect(parts.filter(({ description }) => /\bA `?[AEIOU]/.test(description ?? ""))).toEqual([]);
+});
+
+test("a field of a record, and each of its statuses, means what records/ and the ontology say", () => {
+  const saidOf = new Map(partsOf().map(({ path, description }) => [path, description]));
+  for (const record of Object.values(RECORDS)) {
+    const type = record.statuses
+      .replace(/_status$/, "")
+      .replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+    for (const { name, description } of describedIn(record))
+      expect([type, name, saidOf.get(`${type}.${name}`)]).toEqual([type, name, description]);
+    for (const [status, definition] of codeDefinitions(record.fields.status.graph))
+      expect([type, status, saidOf.get(`${type}Status.${status}`)]).toEqual([type, status, definition]);
+  }
 });
 
 test("no list has a null in it, but for what groups have in common", () => {

@@ -265,6 +265,7 @@ describe("downloads", () => {
       "CONSTRUCT { <urn:a> <urn:b> 1 } {}",
       { Turtle: "text/turtle; charset=utf-8", "JSON-LD": "application/ld+json" },
     ],
+    ["DESCRIBE <urn:a> { }", { Turtle: "text/turtle; charset=utf-8", "JSON-LD": "application/ld+json" }],
   ])("%s", async (query, types: Record<string, string>) => {
     const links = linksOf((await ask(query)).text);
     expect(links.map(([label]) => label)).toEqual(Object.keys(types));

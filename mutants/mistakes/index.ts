@@ -23,6 +23,7 @@ import { DEPLOYED_ALIKE } from "./deployed-alike.ts";
 import { DESK } from "./desk.ts";
 import { DRAWN } from "./drawn.ts";
 import { DRAWN_AGAIN } from "./drawn-a.ts";
+import { DRAWN_AT_LARGE } from "./drawn-b.ts";
 import { INTERPLAY } from "./desk-interplay.ts";
 import { DESK_WORDS } from "./desk-words.ts";
 import { SCRIPTS } from "./desk-scripts.ts";
@@ -373,6 +374,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...GAPS_OF_OPERATORS,
   ...DRAWN,
   ...DRAWN_AGAIN,
+  ...DRAWN_AT_LARGE,
   ...SETTINGS_MENDED,
   ...TAKEN_AT_DOORS,
   ...DESK_WORDS,
