@@ -99,8 +99,16 @@ describe("dates and durations with which an engine could reckon without end", ()
       // What is added again and again
       [`SELECT (NOW() + ?v30 AS ?r) { ${doubled(30)} }`, HOURS],
       [`SELECT (?v30 + NOW() AS ?r) { ${doubled(30)} }`, HOURS],
-      [`SELECT * { ${doubled(30)} FILTER(?v30 < ?v29) }`, HOURS],
-      [`SELECT * { ${doubled(30)} FILTER(?v30 IN (1, ?v29)) }`, HOURS],
+      ...[
+        "= ?v29",
+        "!= ?v29",
+        "< ?v29",
+        "> ?v29",
+        "<= ?v29",
+        ">= ?v29",
+        "IN (1, ?v29)",
+        "NOT IN (1, ?v29)",
+      ].map((compared) => [`SELECT * { ${doubled(30)} FILTER(?v30 ${compared}) }`, HOURS] as const),
       [`SELECT * { ${doubled(30)} } ORDER BY ?v30`, HOURS],
       [`SELECT * { ${doubled(30)} } ORDER BY DESC(NOW() - (NOW() - ?v30))`, HOURS],
       [`SELECT (MAX(?v30) AS ?r) { ${doubled(30)} }`, HOURS],

@@ -74,4 +74,20 @@ export const DRAWN_AT_LARGE: readonly Mistake[] = [
     tests: ["graphql-aggregates"],
     only: "where nothing is said",
   },
+  ...(
+    [
+      ["=", '"=", "!=", "<",', '"!=", "<",'],
+      ["!=", '"=", "!=", "<",', '"=", "<",'],
+      ["<=", '">", "<=", ">="', '">", ">="'],
+      [">=", '"<=", ">=", "in"', '"<=", "in"'],
+      ["NOT IN", '"in", "notin"', '"in"'],
+    ] as const
+  ).map(([operator, before, after]) => ({
+    rule: `durations are compared at a cost by ${operator}, too`,
+    file: "graph/sparql-times.ts",
+    before,
+    after,
+    tests: ["sparql-costs"],
+    only: "dates and durations",
+  })),
 ];
