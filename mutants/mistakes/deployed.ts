@@ -241,9 +241,9 @@ export const DEPLOYED: readonly Mistake[] = [
   deployed(
     "deploy/systemd/engagement-graph-migrate.service",
     "no owner of the data; what ends",
-    "a migration that is done stays so for what comes after it",
-    "RemainAfterExit=yes\n",
-    "",
+    "a migration that was done at the boot can be started at an upgrade",
+    "TimeoutStartSec=30min\n",
+    "RemainAfterExit=yes\nTimeoutStartSec=30min\n",
   ),
   deployed(
     "deploy/systemd/engagement-graph-worker.service",
