@@ -7,9 +7,11 @@ import type { Config } from "../config.ts";
 import { closePool } from "../db/close.ts";
 import { migrate } from "../db/migrate.ts";
 import { createOwnerPool } from "../db/pool.ts";
+import { requireSession } from "../db/reach.ts";
 import { lackingIn } from "../db/release.ts";
 import { storeUrls } from "../graph/store.ts";
 import { joinEmbeddedPostgres, joinEmbeddedStore } from "../process/embedded.ts";
+import { explain } from "../process/explain.ts";
 import type { Joined } from "../process/embedded.ts";
 import { writeOut } from "./output.ts";
 
@@ -63,6 +65,19 @@ export class AdminContext {
     return (await this.#database).url;
   }
 
+  /**
+   * The same, where a connection keeps its session: a pooler in transaction mode would leave locks to whoever comes next.
+   * @throws AdminError
+   */
+  async sessionUrl(): Promise<string> {
+    const url = await this.databaseUrl();
+    if (this.config.databaseUrl)
+      await requireSession(url).catch((error: unknown) => {
+        throw new AdminError(`DATABASE_URL: ${explain(error)}`, { cause: error });
+      });
+    return url;
+  }
+
   /** A pool of the role that owns the schema; closed by close(). */
   pool(): Promise<pg.Pool> {
     this.#pool ??= this.#openPool();
@@ -70,7 +85,7 @@ export class AdminContext {
   }
 
   async #openPool(): Promise<pg.Pool> {
-    const url = await this.databaseUrl();
+    const url = await this.sessionUrl();
     const pool = createOwnerPool(url, { max: 4, application_name: "engagement-admin" });
     if (this.config.databaseUrl) return pool;
     // The embedded database may not have been migrated to this version yet, or another process may be doing

@@ -46,6 +46,7 @@ async function main(): Promise<number> {
     const url = await context.databaseUrl();
     const onWait = (line: string) => void process.stderr.write(`migrate: ${line}\n`);
     await requireDatabase(url);
+    await context.sessionUrl();
     if (values.roles) {
       await makeRoles(url);
       context.print(null, "The cluster has the roles that the service uses.");

@@ -157,7 +157,12 @@ async function applyWorkerMigrations(
   patience: Patience,
 ): Promise<void> {
   await inTurnsOf(client, patience, async (lock_timeout) => {
-    const pool = createOwnerPool(connectionString, { max: 1, lock_timeout });
+    const pool = createOwnerPool(connectionString, { max: 1 });
+    // Not as a parameter of the connection's start, which a pooler of sessions refuses.
+    pool.on(
+      "connect",
+      (opened) => void opened.query(`set lock_timeout = ${lock_timeout}`).catch(() => undefined),
+    );
     try {
       await runMigrations({ pgPool: pool });
     } finally {

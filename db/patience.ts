@@ -173,7 +173,7 @@ const ACTIVITY = `
   format('process %s of PostgreSQL', a.pid)
   || coalesce(', user ' || a.usename, '') || coalesce(', ' || nullif(a.application_name, ''), '')
   || case when a.state like 'idle in transaction%' then ', which does nothing in an open transaction'
-    when a.query_start is not null then ', which is at work' else '' end
+    when a.state = 'idle' then ', which is idle' when a.query_start is not null then ', which is at work' else '' end
   || coalesce(to_char(a.xact_start at time zone 'UTC', '" since "YYYY-MM-DD HH24:MI:SS" UTC"'), '')`;
 
 /** The session that has held a lock on one of the service's tables for longest. */

@@ -106,8 +106,9 @@ function listenProblem(error: unknown, config: Config): string | undefined {
  */
 export async function sessionUrl(config: Config, databaseUrl: string): Promise<string> {
   const url = config.databaseListenUrl ?? databaseUrl;
+  const name = config.databaseListenUrl === undefined ? "DATABASE_URL" : "DATABASE_LISTEN_URL";
   await requireSession(url).catch((error: unknown) => {
-    throw new StartError(`DATABASE_LISTEN_URL: ${explain(error)}`, { cause: error });
+    throw new StartError(`${name}: ${explain(error)}`, { cause: error });
   });
   return url;
 }

@@ -155,6 +155,35 @@ describe("while a session keeps a table", () => {
   });
 });
 
+test("who has left the lock of a migration behind is said to do nothing", async () => {
+  const database = await createTestDatabase({ template: false });
+  const holder = new pg.Client(database.url);
+  await holder.connect();
+  await holder.query("select pg_advisory_lock(7203544)");
+  try {
+    await expect(migrate(database.url, { patienceMs: 0 })).rejects.toThrow(
+      /^gave up waiting for another migration: process \d+ of PostgreSQL, user \w+, which is idle; nothing/,
+    );
+    // At work, as long as it is.
+    const working = holder
+      .query("select pg_advisory_lock(7203544), pg_sleep(1_000_000)")
+      .catch(() => undefined);
+    await eventually(async () =>
+      expect(migrate(database.url, { patienceMs: 0 })).rejects.toThrow(
+        /, which is at work since .*; nothing/,
+      ),
+    );
+    await database.owner.query("select pg_terminate_backend($1)", [
+      (holder as unknown as { processID: number }).processID,
+    ]);
+    await working;
+  } finally {
+    holder.on("error", () => undefined);
+    await holder.end().catch(() => undefined);
+    await database.drop();
+  }
+});
+
 describe("while a session keeps a table of the job queue, which an earlier release has made", () => {
   let database: TestDatabase;
   let holder: pg.Client;

@@ -11,7 +11,7 @@ import type { TestDatabase } from "./support/database.ts";
 import { eventually } from "./support/eventually.ts";
 import { describeWithPgbouncer, startPgbouncer } from "./support/pgbouncer.ts";
 import type { Pgbouncer } from "./support/pgbouncer.ts";
-import { freePort, refusal } from "./support/process.ts";
+import { admin, freePort, refusal, run } from "./support/process.ts";
 import { call, untilServed } from "./support/service.ts";
 import { forwardTo } from "./support/sick-postgres.ts";
 import { buildWorld, contributor, ORG } from "./support/world.ts";
@@ -132,11 +132,11 @@ describeWithPgbouncer("behind PgBouncer in transaction mode", () => {
   });
 
   test.each([
-    ["server", "serverUrl"],
-    ["worker", "url"],
+    ["server", "serverUrl", "DATABASE_LISTEN_URL"],
+    ["worker", "url", "DATABASE_URL"],
   ] as const)(
     "a %s whose session it would lose does not start, and says why in one line",
-    async (part, login) => {
+    async (part, login, variable) => {
       const another = login === "url" ? await startPgbouncer(database.url) : pgbouncer;
       const refused = await refusal(`${part}/main.ts`, {
         ...{ DATABASE_URL: another.through(database[login]), FUSEKI_URL: "http://127.0.0.1:9/engagement" },
@@ -146,8 +146,65 @@ describeWithPgbouncer("behind PgBouncer in transaction mode", () => {
       expect(refused).toMatchObject({ code: 1, stdout: "" });
       expect(refused.stderr).toMatch(
         // It depends on whom the pooler gives the same connection again, by what a session is found to be lost.
-        new RegExp(`^npm run ${part}: DATABASE_LISTEN_URL: .+ a(ny)? pooler in transaction mode.*\\n$`),
+        new RegExp(`^npm run ${part}: ${variable}: .+ a(ny)? pooler in transaction mode.*\\n$`),
       );
     },
   );
+
+  test("the worker is told which of two URLs leads through it", async () => {
+    const another = await startPgbouncer(database.url);
+    const refused = await refusal("worker/main.ts", {
+      ...{ DATABASE_URL: database.url, DATABASE_LISTEN_URL: another.through(database.url) },
+      FUSEKI_URL: "http://127.0.0.1:9/engagement",
+    });
+    await another.stop();
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused.stderr).toMatch(
+      /^npm run worker: DATABASE_LISTEN_URL: .+ a pooler in transaction mode.*\n$/,
+    );
+  });
+
+  test("migrations, plans of them and the operator's tool are refused in one line before they do anything", async () => {
+    const empty = await createTestDatabase({ template: false });
+    const another = await startPgbouncer(empty.url);
+    try {
+      const settings = { DATABASE_URL: another.through(empty.url) };
+      const commands = [["migrate.ts"], ["migrate.ts", "--plan"], ["main.ts", "keys", "list"]];
+      const refused = await Promise.all(
+        commands.map(([file, ...args]) => run(process.execPath, [`admin/${file}`, ...args], settings)),
+      );
+      const why =
+        "DATABASE_URL: .+: a pooler in transaction mode stands before it, where a direct connection .*";
+      expect(refused).toEqual(
+        ["migrate", "migrate", "error"].map((name) => ({
+          ...{ code: 2, stdout: "", stderr: expect.stringMatching(new RegExp(`^${name}: ${why}\\n$`)) },
+        })),
+      );
+      const { rows } = await empty.owner.query(
+        `select (select count(*)::integer from pg_namespace where nspname like 'app%') as schemas,
+           (select count(*)::integer from pg_locks where locktype = 'advisory'
+              and database = (select oid from pg_database where datname = current_database())) as locks`,
+      );
+      expect(rows).toEqual([{ schemas: 0, locks: 0 }]);
+    } finally {
+      await another.stop();
+      await empty.drop();
+    }
+  });
+
+  test("a database is migrated through one that leaves sessions alone", async () => {
+    const empty = await createTestDatabase({ template: false });
+    const another = await startPgbouncer(empty.url, { pool_mode: "session" });
+    try {
+      const settings = { DATABASE_URL: another.through(empty.url) };
+      expect(await run(process.execPath, ["admin/migrate.ts"], settings)).toMatchObject({
+        code: 0,
+        stderr: "",
+      });
+      expect(await admin(["keys", "list"], settings)).toMatchObject({ code: 0, stderr: "" });
+    } finally {
+      await another.stop();
+      await empty.drop();
+    }
+  });
 });

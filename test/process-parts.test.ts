@@ -167,7 +167,7 @@ describe("what went wrong is told in one line", () => {
     const nobody = (port: number) => `postgres://nobody@127.0.0.1:${port}/x`;
     const both = loadConfig({ DATABASE_URL: nobody(7), DATABASE_LISTEN_URL: nobody(9) });
     await expect(sessionUrl(both, nobody(7))).rejects.toThrow(/^DATABASE_LISTEN_URL: .*:9/);
-    await expect(sessionUrl(loadConfig({}), nobody(7))).rejects.toThrow(/^DATABASE_LISTEN_URL: .*:7/);
+    await expect(sessionUrl(loadConfig({}), nobody(7))).rejects.toThrow(/^DATABASE_URL: .*:7/);
   });
 
   test("a step of the start is told when it is done, and not when it has failed", async () => {

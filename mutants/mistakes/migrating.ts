@@ -347,8 +347,8 @@ export const MIGRATING: readonly Mistake[] = [
   {
     rule: "the migrations of the job queue wait for others in turns, as ours do",
     file: "db/migrate.ts",
-    before: "createOwnerPool(connectionString, { max: 1, lock_timeout });",
-    after: "createOwnerPool(connectionString, { max: 1 });",
+    before: "opened.query(`set lock_timeout = ${lock_timeout}`)",
+    after: "opened.query(`set lock_timeout = 0`)",
     tests: ["migrate-locks"],
     only: "a table of the job queue, which an earlier release has made the migration gives up",
   },
