@@ -9,6 +9,7 @@ export type Form = "text" | "markdown";
 const HEADINGS: Record<Kind, string> = {
   permission: "Who may do what",
   policy: "Policies",
+  role: "Roles",
   membership: "Roles with the rights of others",
   grant: "Grants",
   function: "Functions",

@@ -5,6 +5,7 @@ import type pg from "pg";
 export const KINDS = [
   "permission",
   "policy",
+  "role",
   "membership",
   "grant",
   "function",
@@ -75,9 +76,19 @@ const CATALOG = `
   from pg_policies where schemaname = any ($1)
 
   union all
-  select distinct 'membership', format('%s is held by %s', roleid::regrole, member::regrole),
-    case when admin_option then 'with admin option' else '' end
-  from pg_auth_members where roleid in (select grantee from granted)
+  select 'role', rolname::text, concat_ws(', ', case when rolsuper then 'superuser' end, case when rolinherit then 'inherits' end,
+    case when rolbypassrls then 'bypasses row level security' end, case when rolcreaterole then 'makes roles' end,
+    case when rolcreatedb then 'makes databases' end, case when rolreplication then 'replicates' end)
+  from pg_roles where rolname in ('api_read', 'api_write', 'api_review', 'api_person', 'engagement_server')
+
+  union all
+  -- A role may be given by several; since PostgreSQL 16 each gift says by itself what comes with it.
+  select 'membership', format('%s is held by %s', roleid::regrole, member::regrole),
+    concat_ws(', ', case when bool_or(admin_option) then 'with admin option' end,
+      case when bool_and(to_jsonb(m) ->> 'inherit_option' = 'false') then 'not inherited' end,
+      case when bool_and(to_jsonb(m) ->> 'set_option' = 'false') then 'not to be switched to' end)
+  from pg_auth_members as m where roleid in (select grantee from granted)
+  group by roleid, member
 
   union all
   select distinct 'grant', format('%s: %s %s', case grantee when 0 then 'public' else grantee::regrole::text end,
@@ -90,7 +101,8 @@ const CATALOG = `
   from routines
 
   union all
-  select 'trigger', format('%I on %s', t.tgname, t.tgrelid::regclass), pg_get_triggerdef(t.oid)
+  select 'trigger', format('%I on %s', t.tgname, t.tgrelid::regclass), concat_ws(E'\\n', pg_get_triggerdef(t.oid),
+    case t.tgenabled when 'D' then 'disabled' when 'R' then 'on replicas only' when 'A' then 'on replicas too' end)
   from pg_trigger as t join relations as r on r.oid = t.tgrelid where not t.tgisinternal
 
   union all
@@ -110,6 +122,9 @@ const CATALOG = `
   from relations as r where r.relkind in ('r', 'p', 'S')
 
   union all
+    case when r.relowner <> (select nspowner from pg_namespace where oid = r.relnamespace) then 'of ' || r.relowner::regrole end,
+    case when exists (select from pg_trigger as t where t.tgrelid = r.oid and t.tgisinternal and t.tgenabled in ('D', 'R'))
+      then 'foreign keys not checked' end,
   select 'column', format('%s.%I', r.oid::regclass, a.attname),
     concat_ws(' ', format_type(a.atttypid, a.atttypmod), case when a.attnotnull then 'not null' end,
       'default ' || pg_get_expr(d.adbin, d.adrelid), nullif(a.attidentity, '')::text)

@@ -156,6 +156,98 @@ test("rights that roles have through each other, and policies that bind the owne
   expect(await state()).toEqual(before);
 });
 
+test("what was switched off by hand since is planned to be switched on again, and is", async () => {
+  const { rows } = await database.owner.query<{ release: number }>(
+    "select current_setting('server_version_num')::integer / 10000 as release",
+  );
+  const before = (await state()) as { made: string[] };
+  await database.owner.query(
+    `alter table app_public.needs disable row level security;
+     alter table app_public.users force row level security;
+     alter table app_public.commitments disable trigger user;
+     alter table app_private.role_history disable trigger all;
+     alter table app_private.graph_runs owner to api_write;
+     alter schema rest owner to engagement_server`,
+  );
+  const constraint = "status_history_need_id_fkey on app_public.status_history";
+  if (rows[0]!.release >= 18)
+    await database.owner.query(
+      "alter table app_public.status_history alter constraint status_history_need_id_fkey not enforced",
+    );
+  const planned = (await plan()).changes.map(({ kind, name, after }) => `${kind} ${name}: ${after}`);
+  expect(planned).toEqual(
+    expect.arrayContaining([
+      "table app_public.needs: row level security",
+      "table app_public.users: row level security",
+      "table app_private.role_history: row level security",
+      "table app_private.graph_runs: row level security",
+      expect.stringMatching(/^trigger \w+ on app_public\.commitments: CREATE TRIGGER .*\)$/),
+      ...(rows[0]!.release >= 18 ? [expect.stringContaining(`constraint ${constraint}: FOREIGN KEY`)] : []),
+    ]),
+  );
+  await migrate(database.url, { directory });
+  expect(((await state()) as { made: string[] }).made).toEqual(before.made);
+  expect(changesAnything(await plan())).toBe(false);
+});
+
+test("what a role may do by itself, and what it was given in another way, is put back", async () => {
+  const { rows } = await database.owner.query<{ release: number }>(
+    "select current_setting('server_version_num')::integer / 10000 as release",
+  );
+  const roles = await readFile(join(directory, "rules/roles.sql"), "utf8");
+  const client = await database.owner.connect();
+  // Roles are the whole cluster's: all of this is undone.
+  await client.query("begin");
+  const found = async () =>
+    (await snapshot(client, SCHEMAS))
+      .filter(({ kind }) => kind === "role" || kind === "membership")
+      .map(({ kind, name, definition }) => `${kind} ${name}: ${definition}`)
+      .toSorted();
+  try {
+    await client.query(roles);
+    const before = await found();
+    await client.query(
+      `alter role engagement_server inherit bypassrls createdb createrole replication;
+       alter role api_write superuser noinherit; alter role api_read bypassrls;
+       grant api_review to engagement_server with admin option`,
+    );
+    if (rows[0]!.release >= 16)
+      await client.query(
+        `grant api_write to engagement_server with inherit true; grant api_person to engagement_server with set false;
+         grant api_read to api_write with inherit false`,
+      );
+    expect(await found()).not.toEqual(before);
+    await client.query(roles);
+    expect(await found()).toEqual(before);
+  } finally {
+    await client.query("rollback");
+    client.release();
+  }
+});
+
+test.each([
+  ["roles", "alter role api_write bypassrls", "alter role api_write nobypassrls"],
+  [
+    "enforcement",
+    "alter table app_public.needs disable trigger all",
+    "alter table app_public.needs enable trigger all",
+  ],
+])("what only a superuser may put back stops the migration, and is told: %s", async (file, done, needed) => {
+  const name = `owner_${randomBytes(6).toString("hex")}`;
+  const client = await database.owner.connect();
+  try {
+    await client.query(
+      `begin; create role ${name} createrole; alter table app_public.needs owner to ${name}; ${done};
+       set local role ${name}`,
+    );
+    const sql = await readFile(join(directory, `rules/${file}.sql`), "utf8");
+    await expect(client.query(sql)).rejects.toThrow(new RegExp(`; a superuser has to: ${needed}$`));
+  } finally {
+    await client.query("rollback");
+    client.release();
+  }
+});
+
 test("what the operator's own roles were given, and the service's roles of others, stays theirs", async () => {
   const name = `reports_${randomBytes(6).toString("hex")}`;
   const client = await database.owner.connect();

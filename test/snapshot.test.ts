@@ -188,6 +188,51 @@ const CASES: [what: string, sql: string, told: unknown[], ...prepared: string[]]
     [`+ membership api_read is held by ${someone}: with admin option`],
   ],
   [
+    "what a role of the service may do by itself",
+    "alter role engagement_server inherit bypassrls createrole; alter role api_write noinherit createdb replication superuser",
+    [
+      "+ role api_write: superuser, makes databases, replicates",
+      "+ role engagement_server: inherits, bypasses row level security, makes roles",
+      "- role api_write: inherits",
+      "- role engagement_server: ",
+    ],
+  ],
+  [
+    "a trigger that is switched off, or on for more than it was made for",
+    `alter table app_public.x disable trigger a; alter table app_public.x enable replica trigger b;
+     alter table app_public.x enable always trigger c`,
+    ["disabled", "on replicas only", "on replicas too"]
+      .flatMap((state, at) => {
+        const name = "abc".charAt(at);
+        const made = `trigger ${name} on app_public.x: CREATE TRIGGER ${name} BEFORE DELETE ON app_public.x FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()`;
+        return [`+ ${made}\n${state}`, `- ${made}`];
+      })
+      .toSorted(),
+    table,
+    ...["a", "b", "c"].map(
+      (name) =>
+        `create trigger ${name} before delete on app_public.x for each row execute function suppress_redundant_updates_trigger()`,
+    ),
+  ],
+  [
+    "foreign keys that are not checked, from either end",
+    "alter table app_public.x disable trigger all; alter table app_public.y disable trigger all",
+    ["x", "y"]
+      .flatMap((name) => [
+        `+ table app_public.${name}: foreign keys not checked`,
+        `- table app_public.${name}: `,
+      ])
+      .toSorted(),
+    table,
+    "create table app_public.y (a integer primary key); alter table app_public.x add foreign key (a) references app_public.y",
+  ],
+  [
+    "a table of another owner than its schema",
+    `alter table app_public.x owner to ${someone}`,
+    [`+ table app_public.x: of ${someone}`, "- table app_public.x: "],
+    `${table}; create role ${someone}`,
+  ],
+  [
     "a trigger, and none of those that a constraint brings",
     `create trigger t before delete on app_public.x for each row execute function suppress_redundant_updates_trigger();
      create constraint trigger c after insert on app_public.x for each row execute function app_private.tg();

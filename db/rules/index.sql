@@ -3,6 +3,7 @@
 
 \ir roles.sql
 \ir reset.sql
+\ir enforcement.sql
 \ir leakproof.sql
 \ir errors.sql
 \ir settings.sql

@@ -21,8 +21,8 @@ export const PLANS_COMPARED: readonly Mistake[] = [
   {
     rule: "who may pass on a role's rights is told",
     file: "db/snapshot.ts",
-    before: "case when admin_option then 'with admin option' else '' end",
-    after: "''",
+    before: "case when bool_or(admin_option) then 'with admin option' end",
+    after: "null",
     tests: ["snapshot"],
     only: "pass them on",
   },

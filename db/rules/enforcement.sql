@@ -1,0 +1,49 @@
+-- What must be in force on every table, for the rules of the other files to hold. Tables are made by the migrations, once;
+-- what was switched off by hand since, for a bulk load for instance, is switched on again here. Triggers and policies are
+-- made anew by the other files. Constraints that are not valid stay so: they hold for what is written.
+
+do $$
+declare
+  ours constant oid[] := array['app_public'::regnamespace, 'app_private'::regnamespace, 'rest'::regnamespace];
+  roles constant name[] := array['api_read', 'api_write', 'api_review', 'api_person', 'engagement_server'];
+  step text;
+begin
+  for step in
+    -- An owner is bound by no policy and no grant.
+    select format('alter schema %I owner to current_user', n.nspname)
+    from pg_namespace as n where n.oid = any (ours) and pg_get_userbyid(n.nspowner) = any (roles)
+    union all
+    select format('alter table %s owner to current_user', c.oid::regclass)
+    from pg_class as c
+    where c.relnamespace = any (ours) and c.relkind in ('r', 'p') and pg_get_userbyid(c.relowner) = any (roles)
+    union all
+    select format('alter table %s enable row level security', c.oid::regclass)
+    from pg_class as c where c.relnamespace = any (ours) and c.relkind in ('r', 'p') and not c.relrowsecurity
+    union all
+    -- The service itself, which works as the owner, is bound by none.
+    select format('alter table %s no force row level security', c.oid::regclass)
+    from pg_class as c where c.relnamespace = any (ours) and c.relkind in ('r', 'p') and c.relforcerowsecurity
+    union all
+    -- Since PostgreSQL 18.
+    select format('alter table %s alter constraint %I enforced', k.conrelid::regclass, k.conname)
+    from pg_constraint as k
+    where k.connamespace = any (ours) and k.contype = 'f' and not coalesce((to_jsonb(k) ->> 'conenforced')::boolean, true)
+  loop
+    execute step;
+  end loop;
+
+  -- What checks a foreign key is a trigger of PostgreSQL's own.
+  for step in
+    select distinct format('alter table %s enable trigger all', c.oid::regclass)
+    from pg_trigger as t
+    join pg_class as c on c.oid = t.tgrelid
+    where c.relnamespace = any (ours) and t.tgisinternal and t.tgenabled in ('D', 'R')
+  loop
+    begin
+      execute step;
+    exception when insufficient_privilege then
+      raise exception 'foreign keys are not checked; a superuser has to: %', step;
+    end;
+  end loop;
+end
+$$;
