@@ -98,7 +98,15 @@ async function start(config: Config): Promise<string> {
     "server",
     () =>
       step("server", () =>
-        startServer({ config, databaseUrl: serverUrl, store, logger, metrics, graphql: "on demand" }),
+        startServer({
+          config,
+          databaseUrl: serverUrl,
+          store,
+          logger,
+          metrics,
+          graphql: "on demand",
+          isWithOwner: true,
+        }),
       ),
     (running) => running.stop(),
   );

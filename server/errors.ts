@@ -248,6 +248,9 @@ export function errorHandler(logger: Logger): ErrorRequestHandler {
 
 const details = z.array(z.object({ path: z.string(), message: z.string() }));
 
+/** Where PostgreSQL refuses a value of a setting, such as the role. */
+const SETTING_REFUSED = "call_string_check_hook";
+
 function fromDatabase(error: DatabaseError): ApiError {
   const state = error.code ?? "";
   const raised = state.startsWith("PT") ? registered(error.detail) : undefined;
@@ -265,8 +268,9 @@ function fromDatabase(error: DatabaseError): ApiError {
   }
   const refuse = (code: ErrorCode, message?: string) =>
     new ApiError(code, { cause: error, ...(message !== undefined && { message }) });
-  // insufficient_privilege: a grant is missing, so the key's scope does not reach this far.
-  if (state === "42501") return refuse("insufficient_scope");
+  // insufficient_privilege: a grant is missing, so the key's scope does not reach this far. Where a setting is refused, it is the
+  // server's login that may not switch to the role, and no fault of the caller.
+  if (state === "42501" && error.routine !== SETTING_REFUSED) return refuse("insufficient_scope");
   // Data that a type or a constraint refused before any rule could describe the problem better.
   if (state.startsWith("22")) return refuse("validation_failed", "A value is not well-formed.");
   if (state.startsWith("23")) return refuse("validation_failed", "The values are not valid in combination.");

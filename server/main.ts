@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import { isLoopback } from "../config.ts";
 import type { Config } from "../config.ts";
 import { demoKeyOpens } from "../db/demo/load.ts";
+import { LoginUnfit, requireFitLogin } from "../db/logins.ts";
 import { requireSameNames } from "../db/settings.ts";
 import { createNames } from "../graph/namespaces.ts";
 import type { GraphStore } from "../graph/store.ts";
@@ -60,6 +61,8 @@ export type ServerOptions = {
   metrics?: Metrics;
   /** When the GraphQL schema is built: before the server listens, or on the first request for it. */
   graphql?: "at the start" | "on demand";
+  /** Whether what works as the owner of the database runs in the same process, so that this login may be the owner's. */
+  isWithOwner?: boolean;
 };
 
 /**
@@ -146,6 +149,12 @@ async function bringUp(
   const holdBack = new HoldBack();
   const rateLimit = new RateLimit(config.rateLimitPerMinute, databaseUrl, postgres.pulse, holdBack);
   up.defer(() => rateLimit.stop());
+  const oddities = await requireFitLogin(pool).catch((error: unknown) => {
+    throw error instanceof LoginUnfit
+      ? new StartError(`DATABASE_URL: ${error.message}`, { cause: error })
+      : error;
+  });
+  if (!options.isWithOwner) for (const problem of oddities) logger.warn(problem);
   await requireSameNames(pool, config);
   const isDemo = await demoKeyOpens(pool);
   if (isDemo && !isLoopback(config.host)) throw demoKeyExposed(config.host);

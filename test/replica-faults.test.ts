@@ -100,6 +100,10 @@ describe("a read URL that leads", () => {
   const elsewhere = (url: string, changes: Partial<URL>) => Object.assign(new URL(url), changes).href;
 
   beforeAll(async () => {
+    await both.owner.query(
+      `create role other login password 'other'; grant usage on schema app_private to other;
+       grant execute on all functions in schema app_private to other`,
+    );
     await both.owner.query("create database twin");
     await migrate(elsewhere(both.url, { pathname: "/twin" }));
     await eventually(async () =>
@@ -119,6 +123,11 @@ describe("a read URL that leads", () => {
       "to a database of something else",
       ({ readUrl }) => elsewhere(readUrl, { pathname: "/postgres" }),
       /^it is not a database of this service and version$/,
+    ],
+    [
+      "in with a login that may not become a caller",
+      ({ readUrl }) => elsewhere(readUrl, { username: "other", password: "other" }),
+      /^its login may not become api_person, api_read, api_review, api_write$/,
     ],
     ["nowhere", ({ readUrl }) => elsewhere(readUrl, { port: "9" }), /^it does not answer$/],
     [

@@ -1,4 +1,5 @@
 // What a server makes of its settings, and what is left of one that could not start.
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
@@ -16,6 +17,7 @@ import { createTestDatabase, issueTestKey } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { eventually } from "./support/eventually.ts";
 import { freePort } from "./support/process.ts";
+import { holdRoles } from "./support/roles.ts";
 import { call } from "./support/service.ts";
 
 let database: TestDatabase;
@@ -29,10 +31,9 @@ afterAll(async () => {
   await database.drop();
 });
 
-const serve = async (
-  environment: NodeJS.ProcessEnv,
-  { store = {}, log = [] }: { store?: object; log?: string[] } = {},
-) => {
+type Given = { store?: object; log?: string[]; databaseUrl?: string; isWithOwner?: boolean };
+
+const serve = async (environment: NodeJS.ProcessEnv, { store = {}, log = [], ...given }: Given = {}) => {
   const config = loadConfig({ PORT: "0", ...environment });
   await saveSettings(database.owner, config);
   return startServer({
@@ -41,6 +42,7 @@ const serve = async (
     store: { close: () => undefined, ...store } as GraphStore,
     logger: pino({ level: "warn" }, { write: (line) => void log.push(line) }),
     graphql: "on demand",
+    ...given,
   });
 };
 const someKeys = (count: number) =>
@@ -248,6 +250,161 @@ test("a server that cannot start keeps neither a connection nor the port of its 
     await eventually(async () => expect(await connections()).toEqual([]), 5_000);
   } finally {
     taken.close();
+  }
+});
+
+/** A login that may do what the server does before it becomes its caller, and that was given some of the roles. */
+async function otherLogin(
+  given: string,
+): Promise<{ name: string; url: string; remove: () => Promise<void> }> {
+  const name = `login_${randomBytes(6).toString("hex")}`;
+  await database.owner.query(
+    `create role ${name} login noinherit password 'server-test'; grant usage on schema app_private to ${name};
+     grant execute on all functions in schema app_private to ${name};
+     grant select, insert, update, delete on app_private.rate_limits to ${name};
+     ${given === "" ? "" : `grant ${given} to ${name}`}`,
+  );
+  const url = Object.assign(new URL(database.url), { username: name, password: "server-test" }).href;
+  const remove = async () => {
+    await database.owner.query(`drop owned by ${name}; drop role ${name}`);
+  };
+  return { name, url, remove };
+}
+
+test("a server whose login may not become its callers does not start, and says which", async () => {
+  const { rows } = await database.owner.query<{ release: number }>(
+    "select current_setting('server_version_num')::integer / 10000 as release",
+  );
+  // Roles are the whole cluster's.
+  const letGo = await holdRoles();
+  const none = await otherLogin("");
+  const some = await otherLogin("api_read, api_write, api_review");
+  try {
+    await expect(serve({}, { databaseUrl: none.url })).rejects.toThrow(
+      `DATABASE_URL: the login ${none.name} may not become api_person, api_read, api_review, api_write, as callers ` +
+        "need; use that of engagement_server",
+    );
+    const onePerson = `DATABASE_URL: the login ${some.name} may not become api_person, as callers need`;
+    await expect(serve({}, { databaseUrl: some.url })).rejects.toThrow(onePerson);
+    // Since PostgreSQL 16 who is a member may not always switch.
+    if (rows[0]!.release < 16) return;
+    await database.owner.query(`grant api_person to ${some.name} with set false`);
+    await expect(serve({}, { databaseUrl: some.url })).rejects.toThrow(onePerson);
+  } finally {
+    await none.remove();
+    await some.remove();
+    await letGo();
+  }
+});
+
+test("a login that loses a role while the server works is the server's failure, and not its caller's", async () => {
+  const letGo = await holdRoles();
+  const login = await otherLogin("api_read, api_write, api_review, api_person");
+  const log: string[] = [];
+  const server = await serve({}, { databaseUrl: login.url, log });
+  try {
+    const key = await issueTestKey(database.owner, "api_read");
+    const asked = () =>
+      Promise.all([
+        call(`${server.url}/v0/accelerators`, "GET", key),
+        call(`${server.url}/graphql`, "POST", key, { query: "{ needs { totalCount } }" }),
+      ]);
+    expect((await asked()).map(({ status }) => status)).toEqual([200, 200]);
+    await database.owner.query(`revoke api_read, api_write, api_review, api_person from ${login.name}`);
+    const [list, graphql] = await asked();
+    expect(list).toMatchObject({ status: 500, body: { error: "internal_error" } });
+    expect(JSON.stringify(graphql.body)).toContain("internal_error");
+    expect(log.join("")).toContain("42501");
+  } finally {
+    await server.stop();
+    await login.remove();
+    await letGo();
+  }
+});
+
+test.each([
+  ["row-level security", "app_public.needs", "row level security"],
+  ["triggers", "app_private.api_keys", "trigger announce"],
+])("a server does not start where %s is switched off, and says on what", async (what, table, switched) => {
+  await database.owner.query(`alter table ${table} disable ${switched}`);
+  try {
+    await expect(serve({})).rejects.toThrow(
+      new RegExp(`^DATABASE_URL: ${what} (is|are) switched off on ${table}; run npm run migrate$`),
+    );
+  } finally {
+    await database.owner.query(`alter table ${table} enable ${switched}`);
+  }
+});
+
+test.each([
+  ["bypasses them", "alter role api_write bypassrls", "api_write"],
+  ["is a superuser", "alter role api_read superuser", "api_read"],
+  [
+    "has the owner's rights",
+    "alter role api_review inherit; grant OWNER to api_review OPTIONS",
+    "api_review",
+  ],
+])("no server may start where no policy binds a caller, because its role %s", async (_, done, role) => {
+  const client = await database.owner.connect();
+  // Roles are the whole cluster's: all of this is undone.
+  try {
+    await client.query("begin");
+    const { rows: releases } = await client.query<{ release: number; owner: string }>(
+      "select current_setting('server_version_num')::integer / 10000 as release, 'o_' || md5(random()::text) as owner",
+    );
+    const { release, owner } = releases[0]!;
+    await client.query(`create role ${owner}; alter table app_public.needs owner to ${owner}`);
+    await client.query(
+      done.replace("OWNER", owner).replace("OPTIONS", release < 16 ? "" : "with inherit true"),
+    );
+    await client.query("set local role engagement_server");
+    const { rows } = await client.query("select * from app_private.login_problems() where is_fatal");
+    expect(rows).toEqual([{ problem: `no policy binds ${role}; run npm run migrate`, is_fatal: true }]);
+  } finally {
+    await client.query("rollback");
+    client.release();
+  }
+});
+
+test("a login that may do more than callers is warned of, unless the owner works in the same process", async () => {
+  const log: string[] = [];
+  for (const isWithOwner of [false, true]) {
+    const server = await serve({}, { databaseUrl: database.url, log, isWithOwner });
+    await server.stop();
+  }
+  const { username } = new URL(database.url);
+  expect(log.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual([
+    `the login ${username} may do more than its callers: it is a superuser; use that of engagement_server`,
+  ]);
+  const own = await serve({}, { log });
+  await own.stop();
+  expect(log).toHaveLength(1);
+});
+
+test("of a login it is told why it may do more than callers", async () => {
+  const client = await database.owner.connect();
+  const name = `login_${randomBytes(6).toString("hex")}`;
+  const told = async () => {
+    const { rows } = await client.query<{ problem: string }>(
+      "select problem from app_private.login_problems() where not is_fatal",
+    );
+    return rows.map(({ problem }) => problem);
+  };
+  try {
+    await client.query(
+      `begin; create role ${name}; grant usage on schema app_private to ${name};
+       grant execute on all functions in schema app_private to ${name}; set local role ${name}`,
+    );
+    expect(await told()).toEqual([]);
+    await client.query(`reset role; alter table app_public.needs owner to ${name}; set local role ${name}`);
+    expect(await told()).toEqual([
+      expect.stringContaining(`${name} may do more than its callers: it owns the tables;`),
+    ]);
+    await client.query(`reset role; alter role ${name} bypassrls; set local role ${name}`);
+    expect(await told()).toEqual([expect.stringContaining(": it is bound by no policy;")]);
+  } finally {
+    await client.query("rollback");
+    client.release();
   }
 });
 

@@ -94,6 +94,16 @@ test("what runs on a schedule is known to whatever runs jobs", async () => {
   }
 });
 
+test("one whose login does not own the tables does not start, and names whose it has to be", async () => {
+  const { serverUrl, url } = graph.database;
+  const { username } = new URL(url);
+  const why = `the login engagement_server does not own the tables; use that of ${username}`;
+  await expect(start({}, { databaseUrl: serverUrl })).rejects.toThrow(`DATABASE_URL: ${why}`);
+  const through = { DATABASE_LISTEN_URL: serverUrl };
+  await expect(start(through, { databaseUrl: serverUrl })).rejects.toThrow(`DATABASE_LISTEN_URL: ${why}`);
+  await nothingHeld();
+});
+
 test("one that cannot start gives its connections back", async () => {
   const worker = await start({ METRICS_PORT: "0" });
   const port = String(worker.metricsPort);

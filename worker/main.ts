@@ -3,13 +3,14 @@
 import type { Logger } from "pino";
 import type { Config } from "../config.ts";
 import { closePool } from "../db/close.ts";
+import { LoginUnfit, requireOwner } from "../db/logins.ts";
 import { createOwnerPool } from "../db/pool.ts";
 import { requireSameNames } from "../db/settings.ts";
 import type { GraphStore } from "../graph/store.ts";
 import { discreet } from "../process/log.ts";
 import { traceJobs, traceStatements } from "../process/tracing.ts";
 import { Metrics } from "../process/metrics.ts";
-import { runPart, sessionUrl } from "../process/part.ts";
+import { runPart, sessionUrl, StartError } from "../process/part.ts";
 import { attended, pulseOf } from "../process/store-pulse.ts";
 import { createDrainer } from "./drainer.ts";
 import type { DrainerOptions } from "./drainer.ts";
@@ -45,7 +46,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 
 /**
  * Starts the worker, which survives outages of the database and the graph store.
- * @throws OtherNames, and when the shapes cannot be used or the database cannot be reached at the start
+ * @throws OtherNames, StartError for a login that does not own the tables, and when the shapes cannot be used or the database cannot be reached at the start
  */
 export async function startWorker({
   databaseUrl,
@@ -74,6 +75,11 @@ export async function startWorker({
   const metrics = givenMetrics ?? (metricsPort === undefined ? undefined : new Metrics());
   let metricsServer: Awaited<ReturnType<Metrics["serve"]>> | undefined;
   try {
+    await requireOwner(pool).catch((error: unknown) => {
+      if (!(error instanceof LoginUnfit)) throw error;
+      const name = config.databaseListenUrl === undefined ? "DATABASE_URL" : "DATABASE_LISTEN_URL";
+      throw new StartError(`${name}: ${error.message}`, { cause: error });
+    });
     await requireSameNames(pool, config);
     if (!givenMetrics && metricsPort !== undefined)
       metricsServer = await metrics?.serve(config.host, metricsPort);

@@ -31,6 +31,8 @@ grant execute on function
   app_private.confirm_claims,
   app_private.lacking,
   app_private.graph_names,
+  app_private.roles_out_of_reach,
+  app_private.login_problems,
   app_private.database_identity,
   app_private.log_position,
   app_private.replayed_position,

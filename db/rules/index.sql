@@ -11,6 +11,7 @@
 \ir identity.sql
 \ir limits.sql
 \ir replicas.sql
+\ir logins.sql
 \ir editions.sql
 \ir sessions.sql
 \ir permissions.sql

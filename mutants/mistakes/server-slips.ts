@@ -133,7 +133,8 @@ export const SERVER_SLIPS: readonly Mistake[] = [
   {
     rule: "a missing grant is an insufficient scope",
     file: "server/errors.ts",
-    before: 'if (state === "42501") return refuse("insufficient_scope");',
+    before:
+      'if (state === "42501" && error.routine !== SETTING_REFUSED) return refuse("insufficient_scope");',
     after: "",
     tests: ["server-parts"],
     only: "an error is told",

@@ -14,8 +14,8 @@ export const START: readonly Mistake[] = [
     tests: ["start"],
     rule: "callers are served by a login that owns nothing",
     file: "start.ts",
-    before: "startServer({ config, databaseUrl: serverUrl,",
-    after: "startServer({ config, databaseUrl: ownerUrl,",
+    before: "databaseUrl: serverUrl,",
+    after: "databaseUrl: ownerUrl,",
     only: "login that owns nothing",
   },
   {

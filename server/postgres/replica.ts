@@ -125,9 +125,13 @@ export class Replica {
       this.forget();
       // If it does not get there, the statement below reports why.
       await this.#reaches(position);
-      await this.#postgres.probes.borrow({ caller: "", position }, (connection) =>
-        connection.run({ text: "select" }),
+      const { rows } = await this.#postgres.probes.borrow({ caller: "", position }, (connection) =>
+        connection.run<{ roles: string | null }>({
+          text: "select app_private.roles_out_of_reach() as roles",
+        }),
       );
+      const roles = rows[0]?.roles;
+      if (roles) throw new ReplicaUnfit(`its login may not become ${roles}`);
     } catch (error) {
       this.#setAside(error instanceof ReplicaUnfit && error.isBehind ? this.#tooFarBehind() : error);
       return;

@@ -1,0 +1,61 @@
+-- Whether a server can do its work with the login that it was given, and whether that login, and the roles that it
+-- switches to, can do no more than they should.
+
+create function app_private.roles_out_of_reach() returns text
+language sql stable
+set search_path = pg_catalog, pg_temp
+begin atomic
+  -- Until PostgreSQL 15 every member may switch to a role.
+  select string_agg(r.rolname, ', ' order by r.rolname) from pg_roles as r
+  where r.rolname in ('api_read', 'api_write', 'api_review', 'api_person')
+    and not pg_has_role(current_user, r.oid,
+      case when current_setting('server_version_num')::integer >= 160000 then 'SET' else 'MEMBER' end);
+end;
+comment on function app_private.roles_out_of_reach is
+  'The roles of callers that the calling login may not switch to; null when it may switch to all.';
+
+create function app_private.login_problems() returns table (problem text, is_fatal boolean)
+language sql stable
+set search_path = pg_catalog, pg_temp
+begin atomic
+  with api_roles as (
+    select r.oid, r.rolname, r.rolsuper, r.rolbypassrls from pg_roles as r
+    where r.rolname in ('api_read', 'api_write', 'api_review', 'api_person')
+  ),
+  tables as (
+    select c.oid, c.relowner, c.relrowsecurity from pg_class as c
+    where c.relnamespace::regnamespace::text in ('app_public', 'app_private', 'rest') and c.relkind in ('r', 'p')
+  ),
+  owners as (select distinct t.relowner as oid from tables as t)
+  select format('the login %s may not become %s, as callers need; use that of engagement_server', current_user, roles), true
+  from app_private.roles_out_of_reach() as roles where roles is not null
+
+  union all
+  select format('no policy binds %s; run npm run migrate', string_agg(r.rolname, ', ' order by r.rolname)), true
+  from api_roles as r
+  where r.rolsuper or r.rolbypassrls or exists (select from owners as o where pg_has_role(r.oid, o.oid, 'USAGE'))
+  having count(*) > 0
+
+  union all
+  select format('row-level security is switched off on %s; run npm run migrate',
+    string_agg(t.oid::regclass::text, ', ' order by t.oid::regclass::text)), true
+  from tables as t where not t.relrowsecurity
+  having count(*) > 0
+
+  union all
+  select format('triggers are switched off on %s; run npm run migrate',
+    string_agg(distinct g.tgrelid::regclass::text, ', ')), true
+  from pg_trigger as g where g.tgrelid in (select t.oid from tables as t) and g.tgenabled in ('D', 'R')
+  having count(*) > 0
+
+  union all
+  select format('the login %s may do more than its callers: it %s; use that of engagement_server', current_user,
+    case when l.rolsuper then 'is a superuser' when l.rolbypassrls then 'is bound by no policy' else 'owns the tables' end),
+    false
+  from pg_roles as l
+  where l.rolname = current_user
+    and (l.rolsuper or l.rolbypassrls or exists (select from owners as o where pg_has_role(l.oid, o.oid, 'USAGE')));
+end;
+comment on function app_private.login_problems is
+  'What is wrong with the calling login of a server, with the roles that it switches to, or with what binds them: a sentence '
+  'each, and whether no server may start so.';
