@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { runMigrations } from "graphile-worker";
 import pg from "pg";
 import { closePool } from "./close.ts";
+import { requireNoOutsiders } from "./outsiders.ts";
 import { inTurns, inTurnsOf, lockAll, takeAdvisoryLock } from "./patience.ts";
 import type { Patience } from "./patience.ts";
 import { createOwnerPool } from "./pool.ts";
@@ -173,6 +174,7 @@ async function applyWorkerMigrations(
 
 /** Drops the rules that db/rules/reset.sql has kept: they depend on columns that a migration may change. */
 async function dropEarlierRules(client: pg.ClientBase): Promise<void> {
+  await requireNoOutsiders(client, SCHEMAS);
   const { rows } = await client.query<{ drops: string | null }>(
     `select string_agg(format('drop schema %I cascade', nspname), ';') as drops
      from pg_namespace where nspname = any (select 'earlier_' || unnest($1::text[]))`,
@@ -186,6 +188,7 @@ export async function applyRules(client: pg.ClientBase, directory: string): Prom
   const folder = join(directory, "rules");
   const files = await rulesIn(folder);
   await lockAll(client, SCHEMAS);
+  await requireNoOutsiders(client, SCHEMAS);
   // Created together with the rules, which read it, so that an upgrade that gives up leaves nothing behind.
   await client.query(`
     create table if not exists app_migrations.editions (

@@ -106,6 +106,10 @@ const CATALOG = `
   from pg_trigger as t join relations as r on r.oid = t.tgrelid where not t.tgisinternal
 
   union all
+  select 'trigger', format('rule %I on %s', w.rulename, w.ev_class::regclass), pg_get_ruledef(w.oid)
+  from pg_rewrite as w join relations as r on r.oid = w.ev_class where r.relkind in ('r', 'p')
+
+  union all
   select 'view', oid::regclass::text, concat_ws(E'\\n', 'with (' || array_to_string(reloptions, ', ') || ')',
     trim(pg_get_viewdef(oid)))
   from relations where relkind = 'v'
@@ -118,13 +122,13 @@ const CATALOG = `
   union all
   select 'table', r.oid::regclass::text, concat_ws(', ', case r.relpersistence when 'u' then 'unlogged' end,
     case when r.relrowsecurity then 'row level security' end, case when r.relforcerowsecurity then 'forced' end,
+    case when r.relowner <> (select nspowner from pg_namespace where oid = r.relnamespace) then 'of ' || r.relowner::regrole end,
+    case when exists (select from pg_trigger as t where t.tgrelid = r.oid and t.tgisinternal and t.tgenabled in ('D', 'R'))
+      then 'foreign keys not checked' end,
     array_to_string(r.reloptions, ', '))
   from relations as r where r.relkind in ('r', 'p', 'S')
 
   union all
-    case when r.relowner <> (select nspowner from pg_namespace where oid = r.relnamespace) then 'of ' || r.relowner::regrole end,
-    case when exists (select from pg_trigger as t where t.tgrelid = r.oid and t.tgisinternal and t.tgenabled in ('D', 'R'))
-      then 'foreign keys not checked' end,
   select 'column', format('%s.%I', r.oid::regclass, a.attname),
     concat_ws(' ', format_type(a.atttypid, a.atttypmod), case when a.attnotnull then 'not null' end,
       'default ' || pg_get_expr(d.adbin, d.adrelid), nullif(a.attidentity, '')::text)

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { migrate } from "../db/migrate.ts";
+import { planMigration } from "../db/plan.ts";
 import { createPool } from "../db/pool.ts";
 import { lackingIn } from "../db/release.ts";
 import { MigrationError, rulesIn } from "../db/sql-files.ts";
@@ -286,6 +287,69 @@ test("what an earlier version of the rules created, allowed and said is gone", a
     update app_private.settings set description = 'Of before.' where name = 'graph_data_url'`);
   await migrate(database.url);
   expect(await catalog()).toEqual(before);
+});
+
+test.each([
+  ["a view", "create view reporting.v as select * from rest.needs", "reporting.v uses rest.needs"],
+  [
+    "a view that calls a function",
+    "create view reporting.v as select app_private.trimmed(name) from app_public.organizations",
+    "reporting.v uses app_private.trimmed(text)",
+  ],
+  [
+    "a function",
+    "create function reporting.f() returns bigint language sql begin atomic; select count(*) from rest.needs; end",
+    "function reporting.f() uses rest.needs",
+  ],
+  [
+    "a function that takes a row",
+    "create function reporting.f(rest.needs) returns text language sql return 'x'",
+    "function reporting.f(rest.needs) uses rest.needs",
+  ],
+  [
+    "a check",
+    "create table reporting.t (n text constraint c check (app_private.trimmed(n) <> ''))",
+    "constraint c on table reporting.t uses app_private.trimmed(text)",
+  ],
+  [
+    "a column",
+    "create table reporting.t (n text, x text default app_private.trimmed(' a '))",
+    "default value for column x of table reporting.t uses app_private.trimmed(text)",
+  ],
+])(
+  "what somebody has built on the rules in a schema of their own is not dropped: %s",
+  async (_, sql, said) => {
+    await beginMigrated();
+    const before = await catalog();
+    await database.owner.query(`create schema reporting; ${sql}`);
+    const why = `${said}: a migration makes functions and views anew, and would drop what uses them. Drop it`;
+    await expect(migrate(database.url)).rejects.toThrow(why);
+    await expect(planMigration(database.url)).rejects.toThrow(why);
+    await writeFile(join(directory, "migrations/9000_later.sql"), "select 1");
+    await expect(migrate(database.url, { directory })).rejects.toThrow(why);
+    expect(await catalog()).toEqual(before);
+    await database.owner.query("drop schema reporting cascade");
+    // From tables, and from a function that one of the service's own indexes is built on, which stays.
+    await database.owner.query(
+      `create schema reporting;
+     create view reporting.v as select app_private.fold(name) from app_public.organizations`,
+    );
+    await migrate(database.url);
+    await migrate(database.url);
+    await database.owner.query("select from reporting.v");
+  },
+);
+
+test("a rewrite rule on a table of the service is planned to be dropped, and is", async () => {
+  await beginMigrated();
+  const before = await catalog();
+  await database.owner.query("create rule r as on delete to app_public.needs do instead nothing");
+  const { changes } = await planMigration(database.url);
+  expect(changes).toMatchObject([{ kind: "trigger", name: "rule r on app_public.needs", after: null }]);
+  await migrate(database.url);
+  expect(await catalog()).toEqual(before);
+  const { rows } = await database.owner.query("select from pg_rewrite where rulename = 'r'");
+  expect(rows).toEqual([]);
 });
 
 test("a migration may change a column that the rules before it use", async () => {

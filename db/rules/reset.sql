@@ -32,6 +32,13 @@ begin
   where c.relnamespace = any (ours) and not t.tgisinternal;
   execute coalesce(changes, '');
 
+  -- No rule of ours rewrites statements.
+  select string_agg(format('drop rule %I on %s', r.rulename, r.ev_class::regclass), ';') into changes
+  from pg_rewrite as r
+  join pg_class as c on c.oid = r.ev_class
+  where c.relnamespace = any (ours) and c.relkind in ('r', 'p');
+  execute coalesce(changes, '');
+
   select string_agg(format('alter view %s set schema %I', c.oid::regclass, 'earlier_' || c.relnamespace::regnamespace), ';')
   into changes
   from pg_class as c
