@@ -8,6 +8,8 @@ import { CHURCH_VALUES } from "./church-values.ts";
 import { DATABASE_PARTS } from "./database-parts.ts";
 import { IDENTITY_BORDERS } from "./identity-borders.ts";
 import { NAMES_AND_STORES } from "./names-and-stores.ts";
+import { HELD_OPEN } from "./held-open.ts";
+import { LET_IN } from "./let-in.ts";
 import { BLANK_SEARCHES } from "./blank-searches.ts";
 import { READ_BACK } from "./read-back.ts";
 import { ROTATED_ONCE } from "./rotated-once.ts";
@@ -385,4 +387,6 @@ export const MISTAKES: readonly Mistake[] = [
   ...ROTATED_ONCE,
   ...BLANK_SEARCHES,
   ...READ_BACK,
+  ...HELD_OPEN,
+  ...LET_IN,
 ];
