@@ -253,6 +253,9 @@ test("a server that cannot start keeps neither a connection nor the port of its 
   }
 });
 
+/** What comes of a start; a server that begins after all is stopped. */
+const begun = (given: Given = {}) => serve({}, given).then((server) => server.stop());
+
 /** A login that may do what the server does before it becomes its caller, and that was given some of the roles. */
 async function otherLogin(
   given: string,
@@ -280,16 +283,16 @@ test("a server whose login may not become its callers does not start, and says w
   const none = await otherLogin("");
   const some = await otherLogin("api_read, api_write, api_review");
   try {
-    await expect(serve({}, { databaseUrl: none.url })).rejects.toThrow(
+    await expect(begun({ databaseUrl: none.url })).rejects.toThrow(
       `DATABASE_URL: the login ${none.name} may not become api_person, api_read, api_review, api_write, as callers ` +
         "need; use that of engagement_server",
     );
     const onePerson = `DATABASE_URL: the login ${some.name} may not become api_person, as callers need`;
-    await expect(serve({}, { databaseUrl: some.url })).rejects.toThrow(onePerson);
+    await expect(begun({ databaseUrl: some.url })).rejects.toThrow(onePerson);
     // Since PostgreSQL 16 who is a member may not always switch.
     if (rows[0]!.release < 16) return;
     await database.owner.query(`grant api_person to ${some.name} with set false`);
-    await expect(serve({}, { databaseUrl: some.url })).rejects.toThrow(onePerson);
+    await expect(begun({ databaseUrl: some.url })).rejects.toThrow(onePerson);
   } finally {
     await none.remove();
     await some.remove();
@@ -328,7 +331,7 @@ test.each([
 ])("a server does not start where %s is switched off, and says on what", async (what, table, switched) => {
   await database.owner.query(`alter table ${table} disable ${switched}`);
   try {
-    await expect(serve({})).rejects.toThrow(
+    await expect(begun()).rejects.toThrow(
       new RegExp(`^DATABASE_URL: ${what} (is|are) switched off on ${table}; run npm run migrate$`),
     );
   } finally {

@@ -98,9 +98,10 @@ test("one whose login does not own the tables does not start, and names whose it
   const { serverUrl, url } = graph.database;
   const { username } = new URL(url);
   const why = `the login engagement_server does not own the tables; use that of ${username}`;
-  await expect(start({}, { databaseUrl: serverUrl })).rejects.toThrow(`DATABASE_URL: ${why}`);
-  const through = { DATABASE_LISTEN_URL: serverUrl };
-  await expect(start(through, { databaseUrl: serverUrl })).rejects.toThrow(`DATABASE_LISTEN_URL: ${why}`);
+  const begun = (env: NodeJS.ProcessEnv) =>
+    start(env, { databaseUrl: serverUrl }).then((worker) => worker.stop());
+  await expect(begun({})).rejects.toThrow(`DATABASE_URL: ${why}`);
+  await expect(begun({ DATABASE_LISTEN_URL: serverUrl })).rejects.toThrow(`DATABASE_LISTEN_URL: ${why}`);
   await nothingHeld();
 });
 

@@ -14,8 +14,7 @@ begin
       begin
         execute format('create role %I nologin', wanted);
         if wanted = 'engagement_server' then
-          -- The login inherits nothing: it can read no table until it switches to one of the other roles.
-          alter role engagement_server login noinherit;
+          alter role engagement_server login;
         end if;
       exception when duplicate_object or unique_violation then
         null;
@@ -23,8 +22,9 @@ begin
     end if;
   end loop;
 
-  -- What a role may do by itself, whatever it is granted: no policy and no grant would stop it. Whether it may log in is
-  -- left to the operator.
+  -- What a role may do by itself, whatever it is granted: no policy and no grant would stop it. The login
+  -- inherits nothing: it can read no table until it switches to one of the other roles. Whether others may log in is left
+  -- to the operator.
   for step in
     select format('alter role %I %s', r.rolname, concat_ws(' ',
       case when r.rolsuper then 'nosuperuser' end,

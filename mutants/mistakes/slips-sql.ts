@@ -5,8 +5,8 @@ export const SLIPS_IN_SQL: readonly Mistake[] = [
   {
     rule: "the server's login inherits nothing, in a cluster that had never heard of it too",
     file: "db/rules/roles.sql",
-    before: "alter role engagement_server login noinherit;",
-    after: "alter role engagement_server login;",
+    before: "\n        or r.rolinherit <> (r.rolname <> 'engagement_server'))",
+    after: ")",
     tests: ["backup"],
   },
   {
