@@ -159,20 +159,4 @@ export const HELD_OPEN: readonly Mistake[] = [
     tests: ["migrate"],
     only: "somebody has built",
   },
-  {
-    rule: "an empty list is well-formed, whatever it is of",
-    file: "server/graphql/forms.ts",
-    before: " || Array.isArray(value)) return undefined;",
-    after: ") return undefined;",
-    tests: ["graphql-records"],
-    only: "at all",
-  },
-  {
-    rule: "a whole decimal has a digit after its point",
-    file: "graph/terms.ts",
-    before: 'shortest.includes(".") ? shortest : `${shortest}.0`',
-    after: "shortest",
-    tests: ["graph-parts"],
-    only: "as a decimal",
-  },
 ];
