@@ -113,6 +113,19 @@ test("is in the feed of changes by its fixed ids, each record created once", asy
   expect(await told("deleted")).toEqual([]);
 });
 
+test("leaves the tables as they were: later records have random ids", async () => {
+  const { owner } = database;
+  const made = () =>
+    one(
+      `select array_agg(pg_get_expr(d.adbin, d.adrelid) order by d.adrelid, d.adnum) from pg_attrdef as d
+       where d.adrelid = any (array['app_public.needs', 'app_public.commitments', 'app_public.engagement_claims',
+         'app_public.organization_claims']::regclass[])`,
+    );
+  const before = await made();
+  await loadDemo(owner, graphDataUrl);
+  expect(await made()).toEqual(before);
+});
+
 test("has the people of the README, at the domains of their organizations, and two that nobody belongs to", async () => {
   await loadDemo(database.owner, graphDataUrl);
   const { rows: there } = await database.owner.query<

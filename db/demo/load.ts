@@ -35,8 +35,7 @@ export async function isUntouched(db: pg.Pool): Promise<boolean> {
 export async function demoKeyIsLive(db: pg.Pool): Promise<boolean> {
   const { rows } = await db.query<{ live: boolean }>(
     `select exists (
-       select from app_private.api_keys
-       where is_demo and revoked_at is null and (expires_at is null or expires_at > now())
+       select from app_private.api_keys as k where k.is_demo and app_private.key_state(k) = 'live'
      ) as live`,
   );
   return rows[0]!.live;
@@ -64,6 +63,8 @@ export async function loadDemo(db: pg.Pool, graphDataUrl: string): Promise<void>
     await insertPeople(client, graphDataUrl);
     await insertRecords(client, graphDataUrl);
     for (const index of applicants.keys()) await insertApplicant(client, graphDataUrl, index);
+    for (const [table, column] of Object.entries(KEYS)) await nextId(client, table, column);
+    await nextId(client, "organization_claims", "claim_id");
     await client.query(
       `insert into app_private.api_keys (key_id, label, key_hash, scope, is_demo)
        values ($1, 'demo', $2, 'api_review', true)`,
@@ -84,6 +85,7 @@ export function demoOrgUri(graphDataUrl: string, slug: string): string {
 }
 
 const KINDS = { needs: "need", commitments: "commitment", engagement_claims: "engagement claim" } as const;
+const KEYS = { needs: "need_id", commitments: "commitment_id", engagement_claims: "claim_id" } as const;
 const emailOf = (person: string, slug: string) => `${person}@${slug}.example`;
 
 async function insertPeople(client: pg.PoolClient, graphDataUrl: string): Promise<void> {
@@ -124,24 +126,24 @@ async function insertRecords(client: pg.PoolClient, graphDataUrl: string): Promi
   ];
   const ids = { needs: [] as string[], commitments: [] as string[], engagement_claims: [] as string[] };
   const keep = async (kind: keyof typeof ids, statement: string, values: unknown[]) => {
-    await client.query("set local role api_write");
-    const { rows } = await client.query<{ id: string }>(statement, values);
-    await client.query("reset role");
     const id = demoId(KINDS[kind], ids[kind].length);
-    await rename(client, kind, rows[0]!.id, id);
+    await nextId(client, kind, KEYS[kind], id);
+    await client.query("set local role api_write");
+    await client.query(statement, values);
+    await client.query("reset role");
     ids[kind].push(id);
   };
   for (const need of needs) {
     await keep(
       "needs",
-      `select need_id as id from app_public.declare_need($1, $2, $3, $4, $5::text[], $6::text[], $7::text[])`,
+      `select from app_public.declare_need($1, $2, $3, $4, $5::text[], $6::text[], $7::text[])`,
       [...signature(need.org, "admin"), need.description, need.accelerators, need.rop3, need.countries],
     );
   }
   for (const commitment of commitments) {
     await keep(
       "commitments",
-      `select commitment_id as id from app_public.declare_commitment(
+      `select from app_public.declare_commitment(
          $1, $2, $3, $4, $5::text[], $6::uuid, $7::text[], $8::text[], current_date + $9::integer)`,
       [
         ...signature(commitment.org, "contributor"),
@@ -154,7 +156,7 @@ async function insertRecords(client: pg.PoolClient, graphDataUrl: string): Promi
   for (const claim of engagementClaims) {
     await keep(
       "engagement_claims",
-      `select claim_id as id from app_public.submit_engagement_claim(
+      `select from app_public.submit_engagement_claim(
          $1, $2, $3, $4::text[], $5, null, $6, $7, $8, $9, $10::uuid)`,
       [
         ...signature(claim.org, "contributor"),
@@ -201,39 +203,21 @@ async function insertRecords(client: pg.PoolClient, graphDataUrl: string): Promi
   }
 }
 
-// As the feed names it: the record, and the need that it belongs to, which for a need is itself.
-const RENAME_IN_FEED = `
-       update app_private.changes
-       set record_id = $2, need_id = case when need_id = $1 then $2 else need_id end where record_id = $1`.trim();
-
-/** Gives a newly made record its fixed id; what refers to it so far is its history, and the feed, which told of it. */
-async function rename(
-  client: pg.PoolClient,
-  kind: keyof typeof KINDS,
-  from: string,
-  to: string,
-): Promise<void> {
-  const column = { needs: "need_id", commitments: "commitment_id", engagement_claims: "claim_id" }[kind];
-  const historyColumn = kind === "engagement_claims" ? "engagement_claim_id" : column;
+/** Gives the next record of a table this id, or, without one, a random id again. */
+async function nextId(client: pg.PoolClient, table: string, column: string, id?: string): Promise<void> {
+  const value = id === undefined ? "gen_random_uuid()" : `'${id}'`;
+  // A table with triggers that are still to fire cannot be altered.
   await client.query(
-    `with history as (
-       update app_public.status_history set ${historyColumn} = $2 where ${historyColumn} = $1
-     ), graph as (
-       delete from app_private.graph_records where record_id = $1
-     ), feed as (
-       ${RENAME_IN_FEED}
-     )
-     update app_public.${kind} set ${column} = $2 where ${column} = $1`,
-    [from, to],
+    `set constraints all immediate; alter table app_public.${table} alter column ${column} set default ${value}`,
   );
 }
 
 async function insertApplicant(client: pg.PoolClient, graphDataUrl: string, index: number): Promise<void> {
   const applicant = applicants[index]!;
-  const { rows } = await client.query<{ id: string }>(
-    `select claim.claim_id as id
-     from app_public.claim_organization(
-       $1, $2, $3, $4::text[], org_name => $5, is_new_org => $6::text is null, org_uri => $6, new_org_website => $7) as claim`,
+  await nextId(client, "organization_claims", "claim_id", demoId("organization claim", index));
+  await client.query(
+    `select from app_public.claim_organization(
+       $1, $2, $3, $4::text[], org_name => $5, is_new_org => $6::text is null, org_uri => $6, new_org_website => $7)`,
     [
       ...[applicant.email, applicant.firstName, applicant.lastName, applicant.roles],
       ...("newOrg" in applicant
@@ -244,18 +228,5 @@ async function insertApplicant(client: pg.PoolClient, graphDataUrl: string, inde
             null,
           ]),
     ],
-  );
-  await client.query(
-    `with history as (
-       update app_public.organization_claim_history set claim_id = $2 where claim_id = $1
-     ), mail as (
-       update app_private.mails
-       set unique_key = replace(unique_key, $1::text, $2::text), data = data || jsonb_build_object('claimId', $2::text)
-       where data ->> 'claimId' = $1::text
-     ), feed as (
-       ${RENAME_IN_FEED}
-     )
-     update app_public.organization_claims set claim_id = $2 where claim_id = $1`,
-    [rows[0]!.id, demoId("organization claim", index)],
   );
 }

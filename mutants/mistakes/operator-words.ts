@@ -342,12 +342,6 @@ export const OPERATOR_WORDS: readonly Mistake[] = [
       "[applicant.newOrg.name, null, null]",
     ],
     [
-      "claims that wait",
-      "a mail about a claim of the demo is sent once by its fixed id",
-      "set unique_key = replace(unique_key, $1::text, $2::text), data",
-      "set data",
-    ],
-    [
       "a chain from needs",
       "each commitment of the demo has come as far as it says",
       "for (const [place, { org, status }] of commitments.entries()) {\n    if (!status) continue;",
