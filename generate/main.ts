@@ -1,10 +1,10 @@
 // npm run generate: rewrites the generated files from the database that the migrations
 // and rules in this tree create.
-import { randomBytes } from "node:crypto";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startEmbeddedPostgres } from "../db/embedded.ts";
+import { serverLogin } from "../db/logins.ts";
 import { migrate } from "../db/migrate.ts";
 import { createOwnerPool, createPool } from "../db/pool.ts";
 import { GENERATED } from "./index.ts";
@@ -14,12 +14,8 @@ const dir = await mkdtemp(join(tmpdir(), "engagement-graph-generate-"));
 const postgres = await startEmbeddedPostgres(dir);
 try {
   await migrate(postgres.url);
-  const password = randomBytes(24).toString("hex");
   const owner = createOwnerPool(postgres.url);
-  await owner.query(`alter role engagement_server login password '${password}'`);
-  const serverUrl = new URL(postgres.url);
-  [serverUrl.username, serverUrl.password] = ["engagement_server", password];
-  const server = createPool(serverUrl.href);
+  const server = createPool(await serverLogin(owner, postgres.url));
 
   for (const generated of GENERATED) {
     const { file, text } = await generated();
