@@ -399,10 +399,10 @@ export const AGREED: readonly Mistake[] = [
     ],
     ["get /v0/needs$", "an answer that has not changed is spared", "...(mayBeKept(route) && UNCHANGED),", ""],
     ["get /v0/needs$", "a list leads on", "...(route.list && LINK_HEADER),", ""],
-    ["get /v0/organizations$", "any route may be refused for too many requests", '    "rate_limited",\n', ""],
   ),
   ...slips(
     "server/openapi/errors.ts",
+    ["get /v0/organizations$", "any route may be refused for too many requests", '  "rate_limited",\n', ""],
     [
       "Problem",
       "a problem names the request",

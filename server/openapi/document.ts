@@ -7,7 +7,7 @@ import type {
   ZodOpenApiPathsObject,
 } from "zod-openapi";
 import type { Config } from "../../config.ts";
-import { errorExamples, errorResponses, ANSWER_HEADERS } from "./errors.ts";
+import { errorExamples, errorResponses, EVERYWHERE, ANSWER_HEADERS } from "./errors.ts";
 import { examplesOf } from "./examples.ts";
 import type { Example } from "./example.ts";
 import { keyScope, mcpOperation, sparqlByGetOperation, sparqlOperation } from "./protocols.ts";
@@ -235,20 +235,12 @@ function codesOf(route: RestRoute, scope?: Scope): ErrorCode[] {
   const hasInput = route.params ?? route.query ?? route.headers ?? route.body ?? route.idempotent;
   const codes: (ErrorCode | false)[] = [
     hasInput !== undefined && "validation_failed",
-    "missing_api_key",
-    "invalid_api_key",
-    "invalid_token",
-    "key_not_for_address",
+    ...EVERYWHERE,
     scope !== "api_read" && "insufficient_scope",
     ...route.errors,
     "not_acceptable",
     route.body !== undefined && "payload_too_large",
     route.body !== undefined && "unsupported_media_type",
-    "rate_limited",
-    "service_busy",
-    "internal_error",
-    "database_unavailable",
-    "identity_provider_unavailable",
     "query_timeout",
   ];
   return codes.filter((code) => code !== false);

@@ -140,6 +140,19 @@ const OUTSIDE: readonly ErrorCode[] = [
   "sign_in_refused",
 ];
 
+/** What any operation may be refused with, or fail with. */
+export const EVERYWHERE = [
+  "missing_api_key",
+  "invalid_api_key",
+  "invalid_token",
+  "key_not_for_address",
+  "rate_limited",
+  "service_busy",
+  "internal_error",
+  "database_unavailable",
+  "identity_provider_unavailable",
+] as const;
+
 /** The responses for an operation's codes, by status. */
 export function errorResponses(codes: Iterable<ErrorCode>): ZodOpenApiResponsesObject {
   const byStatus = Map.groupBy(codes, (code) => ERRORS[code][0]);

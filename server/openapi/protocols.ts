@@ -4,7 +4,7 @@ import type { ZodOpenApiOperationObject } from "zod-openapi";
 import { BINDING_TYPES, GRAPH_TYPES } from "../../graph/media-types.ts";
 import type { Scope } from "../identity/lookup.ts";
 import { LONGEST_BATCH } from "../mcp/messages.ts";
-import { errorResponses, ANSWER_HEADERS, REQUEST_ID } from "./errors.ts";
+import { errorResponses, EVERYWHERE, ANSWER_HEADERS, REQUEST_ID } from "./errors.ts";
 
 const query = z.string().describe("SELECT, ASK, CONSTRUCT or DESCRIBE, in SPARQL 1.1.");
 const graphs = z.array(z.url()).optional();
@@ -22,16 +22,6 @@ export function keyScope(description: string, scope: Scope) {
     "x-required-scope": scope,
   } as const;
 }
-
-const COMMON_ERRORS = [
-  "validation_failed",
-  "missing_api_key",
-  "invalid_api_key",
-  "invalid_token",
-  "key_not_for_address",
-  "rate_limited",
-  "service_busy",
-] as const;
 
 const exampleQuery = (namespaceUrl: string) =>
   [
@@ -55,15 +45,13 @@ const sparqlAnswer = {
 } as const;
 
 const SPARQL_ERRORS = [
-  ...COMMON_ERRORS,
+  ...EVERYWHERE,
+  "validation_failed",
   "malformed_query",
   "read_only",
   "federation_disabled",
   "not_acceptable",
   "payload_too_large",
-  "internal_error",
-  "database_unavailable",
-  "identity_provider_unavailable",
   "graph_unavailable",
   "query_failed",
   "query_timeout",
@@ -230,21 +218,7 @@ export function mcpOperation(): ZodOpenApiOperationObject {
           },
         },
       },
-      ...errorResponses([
-        "missing_api_key",
-        "invalid_api_key",
-        "invalid_token",
-        "key_not_for_address",
-        "identity_provider_unavailable",
-        "origin_not_allowed",
-        "payload_too_large",
-        "unsupported_media_type",
-        "rate_limited",
-        "service_busy",
-        "internal_error",
-        "database_unavailable",
-        "service_busy",
-      ]),
+      ...errorResponses([...EVERYWHERE, "origin_not_allowed", "payload_too_large", "unsupported_media_type"]),
     },
   };
 }
