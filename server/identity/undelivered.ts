@@ -3,7 +3,6 @@
 import type { RequestHandler, Response } from "express";
 import { ApiError } from "../errors.ts";
 import { whenClosed } from "../hang-up.ts";
-import { RESPONSE_HEADERS } from "../headers.ts";
 
 // What the system's own buffers for a connection take. Answers to changes are shorter: they must not be
 // refused once the change is made.
@@ -50,7 +49,6 @@ function unread(): ApiError {
   return new ApiError("service_busy", {
     message:
       "Answers to this API key, or this person, are waiting to be read; read them before asking for more.",
-    headers: { [RESPONSE_HEADERS.retryAfter]: "1" },
   });
 }
 
