@@ -29,8 +29,8 @@ export const ROUTES: readonly Mistake[] = [
   {
     rule: "users are listed newest first",
     file: "server/resources/admin-users.ts",
-    before: "json_agg(${USER} order by place)",
-    after: "json_agg(${USER} order by place desc)",
+    before: "json_agg(${USER} order by person.ordinality)",
+    after: "json_agg(${USER} order by person.ordinality desc)",
     tests: ["membership-roles"],
     only: "user sees everybody, with roles and memberships",
   },

@@ -124,7 +124,6 @@ const FOUND = `
       'memberships', (
         select coalesce(json_agg(json_build_object('orgUri', m.org_uri, 'orgName', m.org_name, 'status', m.status)), '[]')
         from unnest(person.memberships[1:5]) as m),
-      'belongsTo', cardinality(person.memberships)) order by person.place)
-    from unnest(page.users) with ordinality as person (
-      user_id, email, first_name, last_name, platform_roles, memberships, created_at, place)), '[]'))::text
+      'belongsTo', cardinality(person.memberships)) order by person.ordinality)
+    from unnest(page.users) with ordinality as person), '[]'))::text
   from app_public.platform_users(null, ${PAGE}, (($1 ->> 'page')::integer - 1) * ${PAGE}, $1 ->> 'q') as page`;

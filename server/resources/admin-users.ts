@@ -62,9 +62,8 @@ export const userRoutes: RestRoute[] = [
     statement: `
       select json_build_object(
         'users', (
-          select coalesce(json_agg(${USER} order by place), '[]')
-          from unnest(page.users) with ordinality as person (
-            user_id, email, first_name, last_name, platform_roles, memberships, created_at, place)),
+          select coalesce(json_agg(${USER} order by person.ordinality), '[]')
+          from unnest(page.users) with ordinality as person),
         'total', page.total)::text
       from app_public.platform_users(
         $1 ->> 'adminEmail', ($1 ->> 'limit')::integer, ($1 ->> 'offset')::integer, $1 ->> 'q') as page`,

@@ -101,8 +101,8 @@ const checkUser: Omit<RestRoute, "method" | "operationId"> = {
       'orgUri', found.org_uri, 'orgName', found.org_name, 'orgType', found.org_type,
       'memberships', (
         select coalesce(json_agg(json_build_object(
-          'orgUri', b.org_uri, 'orgName', b.org_name, 'orgType', b.org_type, 'role', b.role) order by b.place), '[]')
-        from unnest(found.memberships) with ordinality as b (org_uri, org_name, org_type, role, place))))::text
+          'orgUri', b.org_uri, 'orgName', b.org_name, 'orgType', b.org_type, 'role', b.role) order by b.ordinality), '[]')
+        from unnest(found.memberships) with ordinality as b)))::text
     from app_public.check_user($1 ->> 'email') as found`,
 };
 
@@ -154,10 +154,8 @@ export const onboardingRoutes: RestRoute[] = [
     statement: `
       select json_build_object(
         'claims', (
-          select coalesce(json_agg(${OWN_CLAIM} order by claim.place), '[]')
-          from unnest(page.claims) with ordinality as claim (
-            claim_id, org_uri, org_name, is_new_org, status, result_variant, email_verified, role, review_notes, reviewed_at, created_at,
-            place)),
+          select coalesce(json_agg(${OWN_CLAIM} order by claim.ordinality), '[]')
+          from unnest(page.claims) with ordinality as claim),
         'total', page.total)::text
       from app_public.own_organization_claims(
         $1 ->> 'userEmail', ($1 ->> 'limit')::integer, ($1 ->> 'offset')::integer) as page`,
