@@ -1,6 +1,7 @@
 // The texts of mails. Names, notes and organizations come from strangers: here they are text, never markup,
 // and never more than one line where one line is meant.
 
+import { html } from "hono/html";
 import { choices } from "../db/catalog.ts";
 
 /** The data for a mail about an organization claim: app_private.claim_mail_data. */
@@ -254,26 +255,17 @@ function asText(part: Part): string {
   return "link" in part ? part.link : part.text;
 }
 
+/** Never a promise: nothing that is inserted is one. */
+const markup = (...parts: Parameters<typeof html>): string => html(...parts) as string;
+
 function asHtml(part: Part): string {
   if ("quote" in part) {
-    return `<blockquote>${quotedLines(part.quote).map(escapeHtml).join("<br>")}</blockquote>`;
+    const lines = quotedLines(part.quote).map((line) => markup`${line}`);
+    return `<blockquote>${lines.join("<br>")}</blockquote>`;
   }
   if ("facts" in part) {
-    const items = part.facts.map(([label, value]) => `<li>${escapeHtml(label)}: ${escapeHtml(value)}</li>`);
-    return `<ul>${items.join("")}</ul>`;
+    return `<ul>${part.facts.map(([label, value]) => markup`<li>${label}: ${value}</li>`).join("")}</ul>`;
   }
-  if ("link" in part) return `<p><a href="${escapeHtml(part.link)}">${escapeHtml(part.link)}</a></p>`;
-  return `<p>${escapeHtml(part.text)}</p>`;
-}
-
-const ESCAPES: Record<string, string> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => ESCAPES[character]!);
+  if ("link" in part) return markup`<p><a href="${part.link}">${part.link}</a></p>`;
+  return markup`<p>${part.text}</p>`;
 }

@@ -54,18 +54,10 @@ export const MAIL_TEXTS: readonly Mistake[] = [
   },
   {
     ...TEXT,
-    rule: "quotation marks are no markup in HTML",
-    file: "worker/mail-texts.ts",
-    before: '  \'"\': "&quot;",\n',
-    after: "",
-    only: "what strangers write",
-  },
-  {
-    ...TEXT,
     rule: "facts are text in HTML",
     file: "worker/mail-texts.ts",
-    before: "${escapeHtml(label)}: ${escapeHtml(value)}",
-    after: "${label}: ${value}",
+    before: "markup`<li>${label}: ${value}</li>`",
+    after: "`<li>${label}: ${value}</li>`",
     only: "what strangers write",
   },
   {
