@@ -47,7 +47,7 @@ export async function drawRun(db: Queryable): Promise<Run> {
 async function forget(db: Queryable, first: bigint): Promise<void> {
   const graphs = await readKnownTurns(db);
   await db.query("delete from app_private.graph_runs where drain < $1 and drain <> all ($2::bigint[])", [
-    String(first),
+    first,
     drainsOf([...graphs.values()]),
   ]);
 }
@@ -63,7 +63,7 @@ export async function readRuns(db: Queryable, last: Turn, graphs: GraphTurns): P
       select r.run from app_private.graph_runs as r where r.drain = any ($1::bigint[])
       union
       (select r.run from app_private.graph_runs as r where r.drain >= $2 order by r.drain desc limit ${UNNOTED})`,
-    values: [drainsOf([...graphs.values()]), String(drainOf(last))],
+    values: [drainsOf([...graphs.values()]), drainOf(last)],
   });
   return rows.map(({ run }) => run);
 }
@@ -84,8 +84,8 @@ export async function readOwn(db: Queryable, said: readonly Said[]): Promise<Set
   );
 }
 
-function drainsOf(turns: readonly Turn[]): string[] {
-  return turns.map((turn) => String(drainOf(turn)));
+function drainsOf(turns: readonly Turn[]): bigint[] {
+  return turns.map(drainOf);
 }
 
 /** The last update that was seen to change each named graph. */
@@ -109,9 +109,6 @@ export async function noteTurns(
   await db.query({
     name: "note_turns",
     text: "select app_private.note_graph_turns($1, $2, $3, $4)",
-    values: [
-      ...[[...turns.keys()], [...turns.values()].map(String)],
-      ...[last === undefined ? null : String(last), loss],
-    ],
+    values: [[...turns.keys()], [...turns.values()], last, loss],
   });
 }

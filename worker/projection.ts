@@ -233,7 +233,7 @@ export async function noteOutcomes(db: Queryable, outcomes: readonly Confirmed[]
       outcomes.map((each) => each.revision),
       outcomes.map((each) => (each.state === "removed" ? "synced" : each.state)),
       outcomes.map((each) => JSON.stringify(each.errors)),
-      outcomes.map((each) => String(each.turn)),
+      outcomes.map((each) => each.turn),
       outcomes.map((each) => each.byStore),
     ],
   });

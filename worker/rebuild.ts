@@ -140,7 +140,7 @@ async function rebuildGraph(kind: RecordKind, options: DrainOptions, held: Hold)
   await client.query(
     `update app_private.graph_rebuilds set requested_at = null, is_repair = false, turn = coalesce($3, turn)
      where kind = $1 and requested_at = $2::timestamptz`,
-    [kind, rows[0]!.requestedAt, replaced === undefined ? null : String(replaced)],
+    [kind, rows[0]!.requestedAt, replaced],
   );
 }
 

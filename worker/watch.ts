@@ -238,7 +238,7 @@ export async function markRecords(client: PoolClient, kind: RecordKind, after?: 
        select step.record_id as id, (select coalesce(ids, '{}') from held) as held
        from step cross join (select count(*) from marked) as done
        order by step.record_id desc limit 1`,
-      [kind, last?.id ?? null, after === undefined ? null : String(after)],
+      [kind, last?.id, after],
     );
     if (!rows[0]) return;
     last = rows[0];
