@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { GraphRejected, GraphTimeout, GraphUnavailable } from "../graph/store.ts";
 import type { GraphStore } from "../graph/store.ts";
-import { REFERENCES } from "../worker/references.ts";
+import { LIST_NAMES } from "../graph/namespaces.ts";
 import { verify } from "../worker/verify.ts";
 import { eventually } from "./support/eventually.ts";
 import { admin } from "./support/process.ts";
@@ -286,7 +286,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
       code: 0,
       value: {
         ...{ records: 5, differences: { missing: 0, stale: 0, altered: 0, foreign: 1 }, repaired: 1 },
-        ...{ pending: 5 + REFERENCES.length, examples: [{ kind: "foreign", iri: "urn:x-foreign" }] },
+        ...{ pending: 5 + LIST_NAMES.length, examples: [{ kind: "foreign", iri: "urn:x-foreign" }] },
       },
     });
     await projection.equal();

@@ -1,7 +1,7 @@
 // What nobody sees fail is noticed all the same: a store that is no longer the one that it was.
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, describe, expect, jest, test } from "@jest/globals";
-import { REFERENCES } from "../worker/references.ts";
+import { LIST_NAMES } from "../graph/namespaces.ts";
 import { backUp } from "./support/back-up.ts";
 import { eventually } from "./support/eventually.ts";
 import { onEachStore } from "./support/on-each-store.ts";
@@ -216,7 +216,7 @@ onEachStore({ storeTimeoutMs: 60_000 }, (projection) => {
     await settledAndWatched();
     await projection().running.client.update(`DROP GRAPH <${NEEDS}>; DROP GRAPH <${DATA}/accelerators/>`);
     await noticed(/need, accelerators was emptied/);
-    expect(REFERENCES).toContain("accelerators");
+    expect(LIST_NAMES).toContain("accelerators");
   });
 
   test("the database was set back: what the graph has beyond it is looked for", async () => {

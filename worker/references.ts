@@ -2,7 +2,6 @@
 import type { Quad } from "@rdfjs/types";
 import type { enums } from "../db/catalog.ts";
 import { documentTriples } from "../graph/documents.ts";
-import { LIST_NAMES } from "../graph/namespaces.ts";
 import type { ListName, Names } from "../graph/namespaces.ts";
 import {
   acceleratorTriples,
@@ -22,11 +21,6 @@ import type { Projector } from "./projection.ts";
 import type { Queryable } from "./records.ts";
 import { replaceGraph } from "./replace.ts";
 
-/** A list with a named graph of its own, as `graph_references` names it. */
-export type Reference = ListName;
-
-export const REFERENCES = LIST_NAMES;
-
 /**
  * SQL conditions for the rows of a list that can be in the graph: one URI that a store refuses would keep out
  * the whole list, and older rows were not checked as closely.
@@ -37,7 +31,7 @@ export const WRITABLE = {
 };
 
 /** The triples of each list as the tables have them. */
-const LISTS: Record<Reference, (db: Queryable, names: Names) => Promise<Iterable<Quad>>> = {
+const LISTS: Record<ListName, (db: Queryable, names: Names) => Promise<Iterable<Quad>>> = {
   accelerators: async (db, names) => {
     const { rows } = await db.query<Accelerator & { deprecated: boolean }>(
       `select code, concept_uri as "conceptUri", kind, pref_label as "prefLabel", definition,
@@ -68,20 +62,20 @@ const LISTS: Record<Reference, (db: Queryable, names: Names) => Promise<Iterable
 };
 
 /** The URIs of rows that are left out of a list, because no store would take them. */
-const LEFT_OUT: Partial<Record<Reference, string>> = {
+const LEFT_OUT: Partial<Record<ListName, string>> = {
   accelerators: `select concept_uri as uri from app_public.accelerators where not ${WRITABLE.accelerators}`,
   organizations: `select org_uri as uri from app_public.organizations
     where status = 'active' and not ${WRITABLE.organizations}`,
 };
 
-async function tellLeftOut(db: Queryable, list: Reference, logger: Logger): Promise<void> {
+async function tellLeftOut(db: Queryable, list: ListName, logger: Logger): Promise<void> {
   if (!LEFT_OUT[list]) return;
   const { rows } = await db.query<{ uri: string }>(`${LEFT_OUT[list]} order by 1 limit 20`);
   if (rows.length === 0) return;
   logger.warn({ list, uris: rows.map(({ uri }) => uri) }, "invalid URIs are left out of a list in the graph");
 }
 
-async function publishedTriples(db: Queryable, names: Names, document: Reference): Promise<Quad[]> {
+async function publishedTriples(db: Queryable, names: Names, document: ListName): Promise<Quad[]> {
   const { rows } = await db.query<{ document: string | null }>(
     "select document from app_private.graph_references where name = $1",
     [document],
@@ -89,14 +83,9 @@ async function publishedTriples(db: Queryable, names: Names, document: Reference
   return documentTriples(rows[0]?.document ?? "", document, names);
 }
 
-/** IRI of the named graph of a list. */
-export function referenceGraph(names: Names, reference: Reference): string {
-  return names.lists[reference];
-}
-
 /** The triples that the graph should hold for a list. */
-export async function referenceTriples(db: Queryable, names: Names, reference: Reference): Promise<Quad[]> {
-  return [...(await LISTS[reference](db, names))];
+export async function referenceTriples(db: Queryable, names: Names, list: ListName): Promise<Quad[]> {
+  return [...(await LISTS[list](db, names))];
 }
 
 /**
@@ -113,7 +102,7 @@ export async function writeDirtyReferences(
   logger: Logger,
   signal?: AbortSignal,
 ): Promise<void> {
-  const { rows } = await db.query<{ name: Reference; revision: string }>(
+  const { rows } = await db.query<{ name: ListName; revision: string }>(
     // Leaves out lists that a writer is about to change: noting them would mean waiting for that writer.
     "select name, revision from app_private.due_references for no key update skip locked",
   );

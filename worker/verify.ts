@@ -1,6 +1,7 @@
 // Verifies the graph against the tables, in steps: all at once for an operator, spread
 // over time in the background.
-import type { GraphName } from "../graph/namespaces.ts";
+import { LIST_NAMES } from "../graph/namespaces.ts";
+import type { GraphName, ListName } from "../graph/namespaces.ts";
 import type { Numbered } from "../graph/turns.ts";
 import { RECORD_KINDS } from "../records/index.ts";
 import type { RecordKind } from "../records/record.ts";
@@ -10,8 +11,7 @@ import { hold } from "./hold.ts";
 import { noteTurns } from "./marks.ts";
 import { markAgain } from "./projection.ts";
 import { countRecords, readPage } from "./records.ts";
-import { referenceGraph, REFERENCES, referenceTriples } from "./references.ts";
-import type { Reference } from "./references.ts";
+import { referenceTriples } from "./references.ts";
 import {
   contentOf,
   contentOfUnlisted,
@@ -75,10 +75,10 @@ const PARTS: readonly Part[] = [
     (step, after) => verifyPage(kind, step, after),
     (step) => verifySubjects(kind, step),
   ]),
-  ...REFERENCES.map(
-    (reference): Part =>
+  ...LIST_NAMES.map(
+    (list): Part =>
       (step) =>
-        verifyReference(reference, step),
+        verifyList(list, step),
   ),
   verifyTurns,
   verifyRest,
@@ -201,18 +201,18 @@ function gone(removed: number, left: number): number {
 }
 
 /** The lists are small enough to be compared, and rewritten, as a whole. */
-async function verifyReference(
-  reference: Reference,
+async function verifyList(
+  list: ListName,
   { pool, store, projector, repair, result, found }: Step,
 ): Promise<undefined> {
   const { names } = projector;
-  const graph = referenceGraph(names, reference);
+  const graph = names.lists[list];
   const before = countDifferences(result);
-  const revision = await revisionAtRest(pool, reference);
-  const expected = bySubject(await referenceTriples(pool, names, reference));
+  const revision = await revisionAtRest(pool, list);
+  const expected = bySubject(await referenceTriples(pool, names, list));
   const text = await store.construct(`CONSTRUCT { ?s ?p ?o } WHERE { ${contentOf(names, graph)} }`);
   const actual = readBySubject(text);
-  if (revision === undefined || (await revisionAtRest(pool, reference)) !== revision) {
+  if (revision === undefined || (await revisionAtRest(pool, list)) !== revision) {
     result.pending += 1;
     return;
   }
@@ -223,18 +223,15 @@ async function verifyReference(
   for (const iri of actual.keys()) if (!expected.has(iri)) found({ kind: "foreign", graph, iri });
   const differing = countDifferences(result) - before;
   if (!repair || differing === 0) return;
-  await pool.query("select app_private.mark_references($1)", [reference]);
+  await pool.query("select app_private.mark_references($1)", [list]);
   result.repaired += differing;
 }
 
 /** The revision of a list; undefined while it is waiting to be written. */
-async function revisionAtRest(
-  pool: VerifyOptions["pool"],
-  reference: Reference,
-): Promise<string | undefined> {
+async function revisionAtRest(pool: VerifyOptions["pool"], list: ListName): Promise<string | undefined> {
   const { rows } = await pool.query<{ revision: string }>(
     "select revision from app_private.graph_references where name = $1 and revision = synced_revision",
-    [reference],
+    [list],
   );
   return rows[0]?.revision;
 }

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Pool, PoolClient } from "pg";
 import { PATIENCE_MS } from "../graph/session.ts";
 import { GraphUnconfirmed } from "../graph/store.ts";
+import { LIST_NAMES } from "../graph/namespaces.ts";
 import type { GraphName, Names } from "../graph/namespaces.ts";
 import { holdsAnything, readMark, readMarks } from "../graph/turns.ts";
 import type { GraphMarks, GraphTurns, Mark, Said, Turn } from "../graph/turns.ts";
@@ -15,7 +16,6 @@ import type { DrainOptions } from "./drain.ts";
 import { tryHold } from "./hold.ts";
 import type { Hold } from "./hold.ts";
 import { noteTurns, readKnownTurns, readOwn } from "./marks.ts";
-import { REFERENCES } from "./references.ts";
 
 // Not losses, although they are handled in the same way.
 const NEVER_WRITTEN = "The graph has not been written yet";
@@ -163,7 +163,7 @@ async function mend(options: DrainOptions, { client, session, lost }: Hold): Pro
   else if (loss.reason === NOT_NOTED) logger.info("an update that was never noted is being handled");
   else logger.warn({ reason: loss.reason }, "the graph has lost something, which is written to it again");
   await client.query("select app_private.note_graph_work('behind', $1)", [`${loss.reason}.`]);
-  for (const list of REFERENCES) {
+  for (const list of LIST_NAMES) {
     if (loss.what.has(list)) await client.query("select app_private.mark_references($1)", [list]);
   }
   for (const kind of RECORD_KINDS) {

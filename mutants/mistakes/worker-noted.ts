@@ -85,8 +85,8 @@ export const WORKER_NOTED: readonly Mistake[] = [
   {
     rule: "a list counts as repaired once it is marked",
     file: "worker/verify.ts",
-    before: 'await pool.query("select app_private.mark_references($1)", [reference]);',
-    after: 'void pool.query("select app_private.mark_references($1)", [reference]);',
+    before: 'await pool.query("select app_private.mark_references($1)", [list]);',
+    after: 'void pool.query("select app_private.mark_references($1)", [list]);',
     tests: ["graph-by-pages"],
     only: "has not repaired it",
   },

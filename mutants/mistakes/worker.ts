@@ -178,7 +178,7 @@ export const WORKER: readonly Mistake[] = [
   {
     rule: "a list that is written while it is compared only seems to differ",
     file: "worker/verify.ts",
-    before: "if (revision === undefined || (await revisionAtRest(pool, reference)) !== revision) {",
+    before: "if (revision === undefined || (await revisionAtRest(pool, list)) !== revision) {",
     after: "if (revision === undefined) {",
     tests: ["graph-verification"],
     only: "with embedded a list that is written between",
