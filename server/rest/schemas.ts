@@ -1,5 +1,5 @@
 // The wire formats that the records share. db/rules/validation.sql decides what is well-formed; these schemas
-// check the same before a request gets there, and describe it in OpenAPI and to the tool endpoint. They
+// check most of that before a request gets there, and describe it in OpenAPI and to the tool endpoint. They
 // refuse nothing that it would accept, except spellings of dates and UUIDs: it only sees the parsed values.
 import { z } from "zod";
 import { enums, longestText } from "../../db/catalog.ts";
@@ -54,7 +54,8 @@ export const actingEmail = email
   .optional()
   .meta({ description: "Who is acting. Required with an API key; with a person's token it is that person." });
 
-// The same as app_private.is_http_uri.
+// Looser than app_private.is_http_uri, which alone checks the host, the port, percent-encoding, dot segments and the
+// rarer characters that no IRI may have.
 export const httpUri = z
   .string({ error: "must be an absolute http or https URI" })
   .regex(
