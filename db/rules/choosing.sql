@@ -2,13 +2,18 @@
 
 create policy read on app_public.country_names for select to api_read using (true);
 
+create function app_private.containing(part text) returns text
+language sql immutable
+return '%' || regexp_replace(part, '[\\%_]', '\\\&', 'g') || '%';
+comment on function app_private.containing is 'A LIKE pattern for texts that contain this one.';
+
 create function app_private.parts_of(q text) returns text[]
 language sql immutable
 set search_path = pg_catalog, pg_temp
 begin atomic
   -- The longest first: an index is used for the first only, and the longest matches the fewest rows.
   select coalesce(
-    array_agg('%' || replace(replace(replace(part, '\', '\\'), '%', '\%'), '_', '\_') || '%'
+    array_agg(app_private.containing(part)
       order by char_length(part) desc, part),
     '{%}')
   from unnest(string_to_array(app_private.fold(app_private.trimmed(q)), ' ')) as part where part <> '';

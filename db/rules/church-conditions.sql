@@ -83,7 +83,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   patterns text[] := array(
-    select '%' || replace(replace(replace(app_private.fold(btrim(part)), '\', '\\'), '%', '\%'), '_', '\_') || '%'
+    select app_private.containing(app_private.fold(btrim(part)))
     from unnest(parts) as part where btrim(part) <> '');
   tags text[];
 begin
@@ -177,7 +177,7 @@ begin
   end if;
   if query.church_name is not null then
     conditions := conditions || format('app_private.fold(c.name) like %L',
-      '%' || replace(replace(replace(app_private.fold(query.church_name), '\', '\\'), '%', '\%'), '_', '\_') || '%');
+      app_private.containing(app_private.fold(query.church_name)));
   end if;
   if query.region is not null then
     conditions := conditions || format('app_private.fold(c.region) = %L', app_private.fold(query.region));

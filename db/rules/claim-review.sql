@@ -173,6 +173,19 @@ comment on function app_private.organizations_reviewed is
   'The organizations whose claims a person reviews because they manage the members. Refuses with 403 permission_required a '
   'person who reviews none, unless they see all claims.';
 
+create function app_private.claims_reviewed(sees_all boolean, organizations text[], bounds text[])
+returns setof app_public.organization_claims
+-- Without a search_path of its own, so that PostgreSQL can inline it.
+language sql stable
+as $$
+  select c.* from app_public.organization_claims as c
+  where (sees_all or c.routed_to = 'organization' and c.org_uri = any (organizations))
+    and app_private.is_within(bounds, c.org_uri);
+$$;
+comment on function app_private.claims_reviewed is
+  'The claims that a person reviews: all of them, or those sent to the organizations of organizations_reviewed; within the '
+  'bounds of the calling key.';
+
 create function app_public.organization_claims_for_review(
   admin_email text, status app_public.claim_review_status default null,
   "limit" integer default 50, "offset" integer default 0
@@ -197,16 +210,12 @@ begin
     select s from unnest(enum_range(null::app_public.organization_claim_status)) as s
     where app_private.review_status(s) = organization_claims_for_review.status);
   select count(*) into page.total
-  from app_public.organization_claims as c
-  where (sees_all or c.routed_to = 'organization' and c.org_uri = any (own))
-    and app_private.is_within(bounds, c.org_uri)
-    and (organization_claims_for_review.status is null or c.status = any (statuses));
+  from app_private.claims_reviewed(sees_all, own, bounds) as c
+  where organization_claims_for_review.status is null or c.status = any (statuses);
   page.claims := array(
     select app_private.claim_item(c)
-    from app_public.organization_claims as c
-    where (sees_all or c.routed_to = 'organization' and c.org_uri = any (own))
-      and app_private.is_within(bounds, c.org_uri)
-      and (organization_claims_for_review.status is null or c.status = any (statuses))
+    from app_private.claims_reviewed(sees_all, own, bounds) as c
+    where organization_claims_for_review.status is null or c.status = any (statuses)
     order by c.created_at desc, c.claim_id desc
     limit coalesce("limit", 50) offset coalesce("offset", 0));
   return page;

@@ -125,6 +125,7 @@ to api_review, api_person;
 -- Lists to choose from.
 grant execute on function
   app_private.trimmed,
+  app_private.containing,
   app_private.parts_of,
   app_private.organizations_named,
   app_private.people_groups_named,

@@ -76,10 +76,6 @@ begin
   elsif new.status = 'pending_review' and not new.email_verified and old.status <> new.status then
     perform app_private.ask_for_proof(new);
   end if;
-  if new.status not in ('approved', 'rejected') then
-    -- Otherwise two concurrent claims would each count without the mails of the other.
-    perform pg_advisory_xact_lock(hashtextextended('app_private.claim_mails', 0));
-  end if;
   if new.status in ('approved', 'rejected') then
     insert into app_private.mails (unique_key, kind, recipient, recipient_name, data)
     select format('claim:%s:%s', new.claim_id, new.status), 'claim_' || new.status, u.email, u.first_name,
@@ -89,6 +85,8 @@ begin
     where u.user_id = new.user_id and u.erased_at is null
     on conflict (unique_key) do nothing;
   elsif new.routed_to in ('organization', 'platform') then
+    -- Otherwise two concurrent claims would each count without the mails of the other.
+    perform pg_advisory_xact_lock(hashtextextended('app_private.claim_mails', 0));
     insert into app_private.mails (unique_key, kind, recipient, recipient_name, data)
     select format('claim:%s:%s:%s', new.claim_id, word, u.user_id), 'claim_' || word, u.email, u.first_name,
       app_private.claim_mail_data(new) || case when mails_left = 1 then '{"isLast": true}'::jsonb else '{}' end

@@ -48,14 +48,14 @@ begin
   if not sees_all and org_uri <> all (app_private.organizations_reviewed(reviewer, sees_all)) then
     perform app_private.refuse('permission_required');
   end if;
-  select count(*) into page.total from app_public.organization_claims as c
-  where c.org_uri = claims_to_organization.org_uri and (sees_all or c.routed_to = 'organization');
+  select count(*) into page.total from app_private.claims_reviewed(sees_all, array[org_uri], null) as c
+  where c.org_uri = claims_to_organization.org_uri;
   page.claims := array(
     select app_private.claim_item(shown)
     from (
       -- Details are looked up only for the claims on the page.
-      select c.claim_id from app_public.organization_claims as c
-      where c.org_uri = claims_to_organization.org_uri and (sees_all or c.routed_to = 'organization')
+      select c.claim_id from app_private.claims_reviewed(sees_all, array[org_uri], null) as c
+      where c.org_uri = claims_to_organization.org_uri
       order by app_private.review_status(c.status) <> 'pending', c.created_at desc, c.claim_id desc
       limit "limit" offset "offset") as found
     join app_public.organization_claims as shown on shown.claim_id = found.claim_id

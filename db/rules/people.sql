@@ -292,7 +292,7 @@ begin
   -- First the mails: the worker may be handing one over, which takes up to a minute, and no lock that is taken below may be
   -- held that long. Waiting mails to the person are deleted, also those to an address that only asked for a link.
   delete from app_private.mails as m
-  where lower(m.recipient) = lower(finish_erasure.email) and num_nonnulls(m.sent_at, m.kept_at, m.failed_at) = 0;
+  where lower(m.recipient) = lower(finish_erasure.email) and app_private.is_waiting_mail(m);
   perform app_private.erase_name_in_mails(person, pseudonym);
   pattern := app_private.erasable_pattern(email);
   -- Subject and texts are composed from the data, including names; those still to be sent are composed again.

@@ -5,8 +5,8 @@ export const DESK: readonly Mistake[] = [
   {
     rule: "who manages an organization sees the claims that were sent there, and not those that were sent to the platform",
     file: "db/rules/organization-desk.sql",
-    before: "and (sees_all or c.routed_to = 'organization')\n      order by",
-    after: "\n      order by",
+    before: "select c.claim_id from app_private.claims_reviewed(sees_all, array[org_uri], null) as c",
+    after: "select c.claim_id from app_public.organization_claims as c",
     tests: ["organization-page"],
     only: "claims to those who review them",
   },

@@ -71,8 +71,8 @@ export const LINES_DRAWN: readonly Mistake[] = [
   {
     rule: "a backslash in what was typed is a backslash",
     file: "db/rules/choosing.sql",
-    before: String.raw`replace(replace(replace(part, '\', '\\'), '%', '\%'), '_', '\_')`,
-    after: String.raw`replace(replace(part, '%', '\%'), '_', '\_')`,
+    before: String.raw`'[\\%_]'`,
+    after: "'[%_]'",
     tests: ["choosing"],
     only: "organizations that have",
   },

@@ -109,9 +109,8 @@ export const CHURCHES: readonly Mistake[] = [
   {
     rule: "a percent sign in a name is a percent sign",
     file: "db/rules/church-conditions.sql",
-    before:
-      "'%' || replace(replace(replace(app_private.fold(query.church_name), '\\', '\\\\'), '%', '\\%'), '_', '\\_') || '%');",
-    after: "'%' || app_private.fold(query.church_name) || '%');",
+    before: "app_private.containing(app_private.fold(query.church_name))",
+    after: "'%' || app_private.fold(query.church_name) || '%'",
     tests: ["old-clients"],
     only: "church_name",
   },
@@ -263,8 +262,8 @@ export const CHURCHES: readonly Mistake[] = [
   {
     rule: "a percent sign in what was typed is a percent sign",
     file: "db/rules/choosing.sql",
-    before: "array_agg('%' || replace(replace(replace(part, '\\', '\\\\'), '%', '\\%'), '_', '\\_') || '%'",
-    after: "array_agg('%' || part || '%'",
+    before: "'[\\\\%_]'",
+    after: "'[\\\\_]'",
     tests: ["choosing"],
     only: "organizations that have",
   },

@@ -160,20 +160,16 @@ export const CLAIMS: readonly Mistake[] = [
   {
     rule: "an organization's administrators see what was sent to them, and nothing that went elsewhere",
     file: "db/rules/claim-review.sql",
-    before:
-      "where (sees_all or c.routed_to = 'organization' and c.org_uri = any (own))\n      and app_private.is_within(bounds, c.org_uri)\n      and (organization_claims_for_review.status is null or c.status = any (statuses))\n    order by",
-    after:
-      "where (sees_all or c.org_uri = any (own))\n      and app_private.is_within(bounds, c.org_uri)\n      and (organization_claims_for_review.status is null or c.status = any (statuses))\n    order by",
+    before: "where (sees_all or c.routed_to = 'organization' and c.org_uri = any (organizations))",
+    after: "where (sees_all or c.org_uri = any (organizations))",
     tests: ["membership-lifecycle", "membership-refusals", "own-standing"],
     only: "through REST",
   },
   {
     rule: "the total of claims counts what the list would show",
     file: "db/rules/claim-review.sql",
-    before:
-      "where (sees_all or c.routed_to = 'organization' and c.org_uri = any (own))\n    and app_private.is_within(bounds, c.org_uri)\n    and (organization_claims_for_review.status is null or c.status = any (statuses));",
-    after:
-      "where (sees_all or c.routed_to = 'organization' and c.org_uri = any (own))\n    and app_private.is_within(bounds, c.org_uri);",
+    before: "as c\n  where organization_claims_for_review.status is null or c.status = any (statuses);",
+    after: "as c;",
     tests: ["membership-lifecycle", "membership-refusals", "own-standing"],
     only: "through REST",
   },

@@ -356,8 +356,8 @@ export const OVERSEEN: readonly Mistake[] = [
     [
       FAILED,
       "of a mail that failed it is kept that it did",
-      "num_nonnulls(m.sent_at, m.kept_at, m.failed_at) = 0",
-      "num_nonnulls(m.sent_at, m.kept_at) = 0",
+      "and app_private.is_waiting_mail(m);",
+      "and m.sent_at is null and m.kept_at is null;",
     ],
     [
       FAILED,

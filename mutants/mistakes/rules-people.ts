@@ -225,16 +225,15 @@ export const PEOPLE: readonly Mistake[] = [
   {
     rule: "nor are mails that wait for somebody who is not among the users",
     file: "db/rules/people.sql",
-    before: "where lower(m.recipient) = lower(finish_erasure.email) and num_nonnulls",
-    after: "where lower(m.recipient) = lower(person.email) and num_nonnulls",
+    before: "where lower(m.recipient) = lower(finish_erasure.email) and app_private.is_waiting",
+    after: "where lower(m.recipient) = lower(person.email) and app_private.is_waiting",
     tests: ["people"],
     only: "not among the users",
   },
   {
     rule: "mails that wait for an erased person are not sent",
     file: "db/rules/people.sql",
-    before:
-      "where lower(m.recipient) = lower(finish_erasure.email) and num_nonnulls(m.sent_at, m.kept_at, m.failed_at) = 0;",
+    before: "where lower(m.recipient) = lower(finish_erasure.email) and app_private.is_waiting_mail(m);",
     after: "where lower(m.recipient) = lower(finish_erasure.email) and m.kept_at is not null;",
     tests: ["people"],
     only: "at every door",

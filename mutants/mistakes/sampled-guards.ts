@@ -44,15 +44,6 @@ export const SAMPLED_GUARDS: readonly Mistake[] = [
     after: "      select count(*) from app_public.organization_claims as c",
   },
   {
-    ...SENT,
-    rule: "a reviewer's claims are counted as they are listed",
-    file: "db/rules/claim-review.sql",
-    before:
-      "  where (sees_all or c.routed_to = 'organization' and c.org_uri = any (own))\n    and app_private.is_within(bounds, c.org_uri)\n    and",
-    after:
-      "  where (sees_all or c.org_uri = any (own))\n    and app_private.is_within(bounds, c.org_uri)\n    and",
-  },
-  {
     ...TAKEN,
     rule: "whoever appoints an administrator is told of as who did it",
     file: "db/rules/appointments.sql",

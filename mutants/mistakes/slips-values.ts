@@ -104,8 +104,8 @@ export const SLIPS_OF_VALUES: readonly Mistake[] = [
   {
     rule: "an underscore in a language is one",
     file: "db/rules/church-conditions.sql",
-    before: "app_private.fold(btrim(part)), '\\', '\\\\'), '%', '\\%'), '_', '\\_') || '%'",
-    after: "app_private.fold(btrim(part)), '\\', '\\\\'), '%', '\\%'), '_', '_') || '%'",
+    before: "app_private.containing(app_private.fold(btrim(part)))",
+    after: "'%' || app_private.fold(btrim(part)) || '%'",
     tests: ["old-clients"],
     only: "thousand languages",
   },

@@ -76,24 +76,6 @@ export const SETTLED: readonly Mistake[] = [
     only: "a read URL|does not replay",
   },
   {
-    rule: "a backslash in a church's name is one",
-    file: "db/rules/church-conditions.sql",
-    before:
-      "'%' || replace(replace(replace(app_private.fold(query.church_name), '\\', '\\\\'), '%', '\\%'), '_', '\\_') || '%');",
-    after: "'%' || replace(replace(app_private.fold(query.church_name), '%', '\\%'), '_', '\\_') || '%');",
-    tests: ["churches"],
-    only: "a backslash",
-  },
-  {
-    rule: "a backslash in a language or program is one",
-    file: "db/rules/church-conditions.sql",
-    before:
-      "replace(replace(replace(app_private.fold(btrim(part)), '\\', '\\\\'), '%', '\\%'), '_', '\\_') || '%'",
-    after: "replace(replace(app_private.fold(btrim(part)), '%', '\\%'), '_', '\\_') || '%'",
-    tests: ["churches"],
-    only: "a backslash",
-  },
-  {
     rule: "a link to sign in goes to an address only",
     file: "db/rules/sessions.sql",
     before: "begin\n  perform app_private.refuse_problems(app_private.email_problems('email', email));\n",
