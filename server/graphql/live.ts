@@ -16,7 +16,7 @@ type Topics = Record<string, Change>;
 const AFTER = `
     """
     The cursor of the last event that you have: those after it come first, without a gap. Left out: only what changes from
-    now on. One of more than 30 days ago is refused with \`changes_expired\`.
+    now on. One that is older than changes are kept (by default 30 days) is refused with \`changes_expired\`.
     """
     after: String`;
 

@@ -85,7 +85,7 @@ export function changeRoutes(database: Database): RestRoute[] {
       description:
         "Every committed change of needs, commitments and engagement claims once, deletions included; no reader who goes on " +
         "from a cursor is passed over by a change that took longer to commit. To keep a copy: ask for after=now, read the " +
-        "lists, then read the changes after that cursor. What changed longer ago than changes are kept (30 days) is answered " +
+        "lists, then read the changes after that cursor. What changed longer ago than changes are kept (by default 30 days) is answered " +
         "with 410 changes_expired: read the lists again. An item is what its list shows at the moment of reading. A change of " +
         "graphStatus alone, which the worker makes later, is not reported.",
       query: z.object({
