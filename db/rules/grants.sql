@@ -91,6 +91,7 @@ grant execute on function
   app_private.errors,
   app_private.graph_names,
   app_private.graph_owner,
+  app_private.is_recent,
   app_private.refuse,
   app_private.is_rare,
   app_private.record_total,

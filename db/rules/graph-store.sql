@@ -29,6 +29,13 @@ comment on function app_private.graph_owner is
   'The identity that this database gave to its graph store, and that the store must show; null if the graph has never been '
   'written.';
 
+create function app_private.is_recent(at timestamptz, span interval) returns boolean
+language sql stable
+return at between now() - span and now() + span;
+comment on function app_private.is_recent is
+  'Whether a time is at most so long ago; one that is further ahead was written before the clock was set back, and is not '
+  'recent. Null if the time is.';
+
 create function app_private.note_graph_state(
   state app_public.graph_state, reason text default null, seen_by uuid default null
 ) returns void
@@ -42,7 +49,7 @@ begin atomic
   -- A worker that cannot reach the store knows less than one that has just seen it, so it is believed only if the
   -- other is silent.
   where seen_by is null or s.looked_by is null or s.looked_by = seen_by
-    or (s.looked_at > now() - interval '15 seconds' and s.looked_at <= now()) is not true;
+    or app_private.is_recent(s.looked_at, '15 seconds') is not true;
 end;
 comment on function app_private.note_graph_state is
   'Records the state of the graph store and the reason in one sentence; docs/operations.md explains each state. A failure '
@@ -133,8 +140,7 @@ begin atomic
   cross join app_private.graph_store as s
   where l.locktype = 'advisory' and l.granted and l.objsubid = 1 and l.classid = 0 and l.objid = lock::oid
     and l.database = (select d.oid from pg_database as d where d.datname = current_database())
-    -- A time in the future was written before the clock was set back.
-    and s.held_at not between now() - interval '1 minute' and now() + interval '1 minute';
+    and not app_private.is_recent(s.held_at, '1 minute');
 end;
 comment on function app_private.end_silent_graph_holder is
   'Ends the connection of the process that has the right to write the graph, the advisory lock of this key, if it has not '
@@ -156,9 +162,8 @@ select
     else s.since
   end as since
 from app_private.graph_store as s
--- A time in the future was written before the clock was set back.
 cross join lateral (
-  select coalesce(s.looked_at between now() - interval '30 seconds' and now() + interval '30 seconds', false) as is_watched
+  select coalesce(app_private.is_recent(s.looked_at, '30 seconds'), false) as is_watched
 ) as watched
 -- The process that writes may be frozen, which the worker that looks at the store does not notice.
 cross join lateral (

@@ -86,7 +86,7 @@ export const GAPS_KEPT: readonly Mistake[] = [
   {
     rule: "whom a clock that was set back has seen is not believed for ever",
     file: "db/rules/graph-store.sql",
-    before: "(s.looked_at > now() - interval '15 seconds' and s.looked_at <= now()) is not true",
+    before: "app_private.is_recent(s.looked_at, '15 seconds') is not true",
     after: "(s.looked_at > now() - interval '15 seconds') is not true",
     tests: ["graph-marking"],
     only: "what another worker sees",
@@ -94,8 +94,7 @@ export const GAPS_KEPT: readonly Mistake[] = [
   {
     rule: "nobody looks at a graph because a clock was set back",
     file: "db/rules/graph-store.sql",
-    before:
-      "coalesce(s.looked_at between now() - interval '30 seconds' and now() + interval '30 seconds', false)",
+    before: "coalesce(app_private.is_recent(s.looked_at, '30 seconds'), false)",
     after: "coalesce(s.looked_at > now() - interval '30 seconds', false)",
     tests: ["graph-marking"],
     only: "clock has been set back",

@@ -137,8 +137,8 @@ export const SLIPS_OF_VALUES: readonly Mistake[] = [
   {
     rule: "a worker that cannot see the store is believed once the other has been silent for a quarter of a minute",
     file: "db/rules/graph-store.sql",
-    before: "s.looked_at > now() - interval '15 seconds'",
-    after: "s.looked_at > now() - interval '15 minutes'",
+    before: "app_private.is_recent(s.looked_at, '15 seconds')",
+    after: "app_private.is_recent(s.looked_at, '15 minutes')",
     tests: ["graph-marking"],
     only: "another worker sees",
   },

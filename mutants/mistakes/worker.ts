@@ -306,15 +306,15 @@ export const WORKER: readonly Mistake[] = [
   {
     rule: "whoever has been silent for less than a minute keeps the right to write",
     file: "db/rules/graph-store.sql",
-    before: "s.held_at not between now() - interval '1 minute'",
-    after: "s.held_at not between now() - interval '10 seconds'",
+    before: "not app_private.is_recent(s.held_at, '1 minute')",
+    after: "not app_private.is_recent(s.held_at, '10 seconds')",
     tests: ["graph-contention"],
     only: "embedded.*silent",
   },
   {
     rule: "whoever was heard at a time to come, before the clock was set back, may be silent too",
     file: "db/rules/graph-store.sql",
-    before: "s.held_at not between now() - interval '1 minute' and now() + interval '1 minute'",
+    before: "not app_private.is_recent(s.held_at, '1 minute')",
     after: "s.held_at < now() - interval '1 minute'",
     tests: ["graph-marking"],
     only: "says nothing loses it",
