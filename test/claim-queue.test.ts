@@ -285,6 +285,7 @@ describe("the list", () => {
     ["what means something to like", "100% _", 0],
     ["a character that no text can have", "ana44\0", 1],
     ["nothing but space", "   ", 45],
+    ["what cannot be seen and is no space, like any other character", "\u200b", 0],
   ])("search finds %s", async (_, q, total) => {
     const { status, text } = await support.open(pathOf({ q }));
     expect([status, / of (\d+), /.exec(text)?.[1] ?? "0"]).toEqual([200, String(total)]);

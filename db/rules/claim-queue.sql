@@ -123,7 +123,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   cursor_at timestamptz;
-  is_searched constant boolean not null default not app_private.is_blank(coalesce(q, ''));
+  is_searched constant boolean not null default app_private.trimmed(q) is not null;
   -- Computed for the few statuses, not for each claim.
   statuses constant app_public.organization_claim_status[] := array(
     select s from unnest(enum_range(null::app_public.organization_claim_status)) as s

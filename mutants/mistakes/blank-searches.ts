@@ -53,4 +53,12 @@ export const BLANK_SEARCHES: readonly Mistake[] = [
     tests: ["churches"],
     only: "white space",
   },
+  {
+    rule: "the queue of claims searches for what the other searches search for",
+    file: "db/rules/claim-queue.sql",
+    before: "not null default app_private.trimmed(q) is not null;",
+    after: "not null default not app_private.is_blank(coalesce(q, ''));",
+    tests: ["claim-queue"],
+    only: "cannot be seen",
+  },
 ];
