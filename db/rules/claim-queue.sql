@@ -44,7 +44,7 @@ begin atomic
   cross join lateral (
     select c.claim_id
     from app_public.users as u join app_public.organization_claims as c on c.user_id = u.user_id
-    where app_private.fold(u.email || ' ' || coalesce(u.first_name, '') || ' ' || coalesce(u.last_name, '')) like w.part
+    where app_private.person_text(u) like w.part
     union
     select c.claim_id
     from app_public.organizations as o join app_public.organization_claims as c on c.org_uri = o.org_uri
@@ -62,7 +62,7 @@ language sql stable
 set search_path = pg_catalog, pg_temp
 begin atomic
   select jsonb_build_object(
-    'id', claim.claim_id, 'email', u.email, 'name', nullif(concat_ws(' ', u.first_name, u.last_name), ''),
+    'id', claim.claim_id, 'email', u.email, 'name', app_private.full_name(u),
     'orgName', claim.org_name, 'isNewOrg', claim.is_new_org, 'createdAt', claim.created_at,
     'status', app_private.review_status(claim.status), 'isProven', claim.email_verified,
     'domainMatch', claim.domain_match and not claim.org_domain_stated,
@@ -290,9 +290,9 @@ begin atomic
       where m.org_uri = organization.org_uri and m.status = 'active'),
     'administrators', (select count(*) from app_private.organization_managers as m where m.org_uri = organization.org_uri),
     'administratorsNamed', coalesce((
-      select jsonb_agg(jsonb_build_object('email', p.email, 'name', nullif(concat_ws(' ', p.first_name, p.last_name), '')))
+      select jsonb_agg(jsonb_build_object('email', (p.manager).email, 'name', app_private.full_name(p.manager)))
       from (
-        select u.* from app_private.organization_managers as m join app_public.users as u on u.user_id = m.user_id
+        select u as manager from app_private.organization_managers as m join app_public.users as u on u.user_id = m.user_id
         where m.org_uri = organization.org_uri and sees_people order by lower(u.email) limit 5
       ) as p), '[]'),
     'needs', app_private.record_total('need', organization.org_uri),

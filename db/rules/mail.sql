@@ -16,7 +16,7 @@ begin atomic
     'orgDomainStated', claim.org_domain_stated,
     'emailVerified', claim.email_verified,
     'claimantEmail', u.email,
-    'claimantName', nullif(concat_ws(' ', u.first_name, u.last_name), ''),
+    'claimantName', app_private.full_name(u),
     'statedRoles', to_jsonb(claim.stated_roles),
     'role', claim.granted_role,
     'roleTitle', r.title,
@@ -37,9 +37,8 @@ begin atomic
     select m.user_id from app_private.organization_managers as m
     where claim.routed_to = 'organization' and m.org_uri = claim.org_uri
     union
-    select r.user_id from app_public.platform_roles as r
-    join app_public.platform_permissions as p on p.role = r.role and p.permission = 'claims:review'
-    where claim.routed_to = 'platform');
+    select p.user_id from app_private.platform_powers as p
+    where claim.routed_to = 'platform' and p.permission = 'claims:review');
 end;
 comment on function app_private.told_of_claim is
   'The people who are told that a claim is waiting: those who manage the members of its organization, or the platform''s '

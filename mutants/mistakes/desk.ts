@@ -62,8 +62,8 @@ export const DESK: readonly Mistake[] = [
   {
     rule: "people have each of the words by which they are found",
     file: "db/rules/platform-users.sql",
-    before: "coalesce(u.last_name, '')) like all (parts)",
-    after: "coalesce(u.last_name, '')) like any (parts)",
+    before: "app_private.person_text(u) like all (parts)",
+    after: "app_private.person_text(u) like any (parts)",
     tests: ["users-page"],
     only: "found by parts of names",
   },

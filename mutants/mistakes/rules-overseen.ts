@@ -149,11 +149,11 @@ export const OVERSEEN: readonly Mistake[] = [
     "limit at_most\n",
     "limit at_most + 1\n",
   ]),
-  ...slips("claim-queue", "db/rules/claim-queue.sql", [
+  ...slips("claim-queue", "db/rules/platform-users.sql", [
     "a last name",
     "claims are found by the last name of their claimant",
-    "coalesce(u.first_name, '') || ' ' || coalesce(u.last_name, '')) like w.part",
-    "coalesce(u.first_name, '')) like w.part",
+    "coalesce(person.first_name, '') || ' ' || coalesce(person.last_name, ''));",
+    "coalesce(person.first_name, ''));",
   ]),
   ...slips("churches", "db/rules/church-answers.sql", [
     "asked for twice",

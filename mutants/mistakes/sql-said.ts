@@ -223,14 +223,6 @@ export const SAID_IN_SQL: readonly Mistake[] = [
     only: "under its own name",
   },
   {
-    rule: "who has not said how they are called has no name, and not an empty one",
-    file: "db/rules/claim-queue.sql",
-    before: "'name', nullif(concat_ws(' ', p.first_name, p.last_name), ''))",
-    after: "'name', concat_ws(' ', p.first_name, p.last_name))",
-    tests: ["claim-queue"],
-    only: "what is told of others",
-  },
-  {
     rule: "an attestation comes before those beside it",
     file: "db/rules/chain.sql",
     before:

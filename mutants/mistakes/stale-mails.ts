@@ -29,8 +29,8 @@ export const STALE_MAILS: readonly Mistake[] = [
   {
     ...RULES,
     rule: "of a claim to the platform its reviewers are told",
-    before: "where claim.routed_to = 'platform');",
-    after: "where claim.routed_to = 'organization');",
+    before: "where claim.routed_to = 'platform' and",
+    after: "where claim.routed_to = 'organization' and",
     only: "who is told what",
   },
   {
