@@ -23,8 +23,8 @@ export const intoOxigraph: Load = (triples) => {
 export const intoGraphOf =
   (store: GraphStore): Load =>
   async (triples) => {
-    await store.deleteGraph(SCRATCH);
-    await store.postGraph(SCRATCH, triples, N_TRIPLES);
+    await store.update(`DROP SILENT GRAPH <${SCRATCH}>`);
+    await store.putGraph(SCRATCH, triples, N_TRIPLES);
   };
 
 /** How many records a load writes per second. */

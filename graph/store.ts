@@ -106,15 +106,6 @@ export interface GraphStore {
    * of it (see graph/rdf-xml.ts).
    */
   putGraph(graph: string, body: string | Readable, contentType: string, options?: CallOptions): Promise<void>;
-  /** Adds `body` to a named graph. */
-  postGraph(
-    graph: string,
-    body: string | Readable,
-    contentType: string,
-    options?: CallOptions,
-  ): Promise<void>;
-  /** Removes a named graph; if there is none, that is not an error. */
-  deleteGraph(graph: string, options?: CallOptions): Promise<void>;
   /** Whether the store answers a trivial query within two seconds. */
   isAvailable(): Promise<boolean>;
   /** Closes all connections; the store cannot be used any more. */
@@ -202,7 +193,7 @@ export function createGraphStore(options: GraphStoreOptions): GraphStore {
 
   /** One request of the Graph Store Protocol, which the library supports only for quads, not for text. */
   function graphRequest(
-    method: "GET" | "PUT" | "POST" | "DELETE",
+    method: "GET" | "PUT",
     graph: string,
     call: CallOptions = {},
     content: { headers?: Record<string, string>; body?: string | Readable } = {},
@@ -214,21 +205,10 @@ export function createGraphStore(options: GraphStoreOptions): GraphStore {
       { method, body: content.body, headers: { ...content.headers, ...UNCACHED } },
       {
         signal: call.signal,
-        timeoutMs: call.timeoutMs ?? (method === "DELETE" ? timeoutMs : LOAD_TIMEOUT_MS),
+        timeoutMs: call.timeoutMs ?? LOAD_TIMEOUT_MS,
         repeatable: method === "GET",
       },
     );
-  }
-
-  async function load(
-    method: "PUT" | "POST",
-    graph: string,
-    body: string | Readable,
-    contentType: string,
-    call?: CallOptions,
-  ): Promise<void> {
-    const content = { headers: { "content-type": contentType }, body };
-    await confirm(await graphRequest(method, graph, call, content), [200, 201, 204]);
   }
 
   return {
@@ -285,16 +265,9 @@ export function createGraphStore(options: GraphStoreOptions): GraphStore {
       }
     },
 
-    putGraph: (graph, body, contentType, call) => load("PUT", graph, body, contentType, call),
-
-    postGraph: (graph, body, contentType, call) => load("POST", graph, body, contentType, call),
-
-    async deleteGraph(graph, call) {
-      try {
-        await confirm(await graphRequest("DELETE", graph, call), [200, 202, 204]);
-      } catch (error) {
-        if (!(error instanceof GraphNotFound)) throw error;
-      }
+    async putGraph(graph, body, contentType, call) {
+      const content = { headers: { "content-type": contentType }, body };
+      await confirm(await graphRequest("PUT", graph, call, content), [200, 201, 204]);
     },
 
     async isAvailable() {

@@ -74,9 +74,6 @@ export function attended(store: GraphStore, pulse: Pulse, isPatient = false): Gr
       ),
     putGraph: (graph, body, type, call) =>
       attend(call, (watched) => store.putGraph(graph, body, type, watched)),
-    postGraph: (graph, body, type, call) =>
-      attend(call, (watched) => store.postGraph(graph, body, type, watched)),
-    deleteGraph: (graph, call) => attend(call, (watched) => store.deleteGraph(graph, watched)),
     isAvailable: async () => !pulse.isDown && (await pulse.beat()),
     close: () => store.close(),
   };

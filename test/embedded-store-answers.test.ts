@@ -83,7 +83,7 @@ test.each(GRAPH_TYPES)("triples as %s are one document, of a query and of a whol
       `SELECT (COUNT(*) AS ?n) { GRAPH <${MANY}> { ?s ?p ?o } GRAPH <${copy}> { ?s ?p ?o } }`,
     );
     expect(Number(rows[0]?.["n"]?.value)).toBe(TRIPLES);
-    await store.client.deleteGraph(copy);
+    await store.client.update(`DROP GRAPH <${copy}>`);
   }
   const none = await text("CONSTRUCT WHERE { <urn:none> ?p ?o }", type);
   await store.client.putGraph(copies[0]!, none, type);

@@ -1,7 +1,7 @@
 // Drift: what changed in the store behind the service's back is found, without being asked, in all that partners query.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
-import { GraphRejected, GraphTimeout, GraphUnavailable } from "../graph/store.ts";
+import { GraphTimeout, GraphUnavailable } from "../graph/store.ts";
 import type { GraphStore } from "../graph/store.ts";
 import { LIST_NAMES } from "../graph/namespaces.ts";
 import { verify } from "../worker/verify.ts";
@@ -47,6 +47,19 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     store: projection.running.client,
     projector: projection.projector,
   });
+
+  /** Adds triples to a named graph, if the engine takes them. */
+  async function isTaken(graph: string, triples: string): Promise<boolean> {
+    const { urls, headers } = projection.running;
+    const url = new URL(urls.graphStoreUrl);
+    url.searchParams.append("graph", graph);
+    const { ok, status } = await fetch(url, {
+      ...{ method: "POST", body: triples },
+      headers: { ...headers, "content-type": "application/n-triples" },
+    });
+    if (!ok) expect(status).toBe(400);
+    return ok;
+  }
 
   /** Waits until a round that began after now has ended. */
   async function wholeRound(): Promise<void> {
@@ -388,10 +401,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
       '<http://x.example/\\u00E4> <urn:p> "o" .',
       '<< <urn:a> <urn:b> <urn:c> >> <urn:p> "o" .',
     ]) {
-      await client.postGraph(NEEDS, line, "application/n-triples").then(
-        () => taken.push(line),
-        (error: unknown) => expect(error).toBeInstanceOf(GraphRejected),
-      );
+      if (await isTaken(NEEDS, line)) taken.push(line);
     }
     const foreign = taken.filter((line) => !line.startsWith(`<${NEEDS}`)).length;
     expect(foreign).toBeGreaterThan(0);
@@ -405,12 +415,7 @@ describe.each(testStores.filter((store) => store.available))("with $name", (kind
     await start({});
     let foreign = 0;
     for (const name of ["a b", "a%zz", "a/../b", "a>b", "ä"]) {
-      await projection.running.client
-        .postGraph(`http://x.example/${name}`, '<urn:a> <urn:p> "o" .', "application/n-triples")
-        .then(
-          () => (foreign += 1),
-          (error: unknown) => expect(error).toBeInstanceOf(GraphRejected),
-        );
+      if (await isTaken(`http://x.example/${name}`, '<urn:a> <urn:p> "o" .')) foreign += 1;
     }
     const done = await verify({ ...parts(), dropUnlisted: true });
     expect({ foreign, ...done }).toMatchObject({ differences: { foreign }, repaired: foreign });

@@ -99,14 +99,11 @@ describe("a store that answers", () => {
     ["update", 202, false],
     ["putGraph", 201, true],
     ["putGraph", 202, false],
-    ["deleteGraph", 202, true],
-    ["deleteGraph", 201, false],
   ] as const)("a change by %s with %i: done is %s", async (name, status, isDone) => {
     const { store } = await storeThat(status, "text/plain", "");
     const calls = {
       update: () => store.update("CLEAR ALL"),
       putGraph: () => store.putGraph("urn:g", "", "text/turtle"),
-      deleteGraph: () => store.deleteGraph("urn:g"),
     };
     const done = calls[name]();
     if (isDone) await done;
@@ -221,9 +218,8 @@ describe("a store that answers", () => {
     }
   });
 
-  test("that it has no such graph has none to remove and none to give; an update there is another matter", async () => {
+  test("that it has no such graph has none to give; an update there is another matter", async () => {
     const { store } = await storeThat(404, "text/plain", "");
-    await store.deleteGraph("urn:g");
     expect(await store.getGraph("urn:g")).toBeUndefined();
     await expect(store.update("CLEAR ALL")).rejects.toMatchObject({ name: "GraphNotFound" });
   });
@@ -281,9 +277,7 @@ describe("of a store that is asked", () => {
       expect(await limitOf(() => store.isAvailable())).toEqual([2_000]);
       expect(await limitOf(() => store.ask("ASK {}"))).toEqual([30_000]);
       expect(await limitOf(() => store.update("CLEAR ALL"))).toEqual([30_000]);
-      expect(await limitOf(() => store.deleteGraph("urn:g"))).toEqual([30_000]);
       expect(await limitOf(() => store.putGraph("urn:g", "", "text/turtle"))).toEqual([600_000]);
-      expect(await limitOf(() => store.postGraph("urn:g", "", "text/turtle"))).toEqual([600_000]);
       const graph = async () => readAll((await store.getGraph("urn:g"))!.body);
       expect(await limitOf(graph)).toEqual([600_000]);
       expect(await limitOf(() => store.update("CLEAR ALL", { timeoutMs: 7 }))).toEqual([7]);
@@ -327,8 +321,6 @@ describe("of a store that is asked", () => {
     for (const work of [
       () => store.getGraph(graph, call),
       () => store.putGraph(graph, "", "text/turtle", call),
-      () => store.postGraph(graph, "", "text/turtle", call),
-      () => store.deleteGraph(graph, call),
     ])
       await expect(work()).rejects.toThrow("left before");
     const leaving = new AbortController();
@@ -421,10 +413,8 @@ describe("what is sent to a store", () => {
     const { store, all } = await storeThat(200, "application/n-triples", "");
     await readAll((await store.getGraph("urn:g"))!.body);
     await store.putGraph("urn:g", "", "application/n-triples");
-    await store.postGraph("urn:g", "", "application/n-triples");
-    await store.deleteGraph("urn:g");
     expect(all.map(({ headers }) => [headers["cache-control"], headers["pragma"]])).toEqual(
-      Array.from({ length: 4 }, () => ["no-cache, no-store", "no-cache"]),
+      Array.from({ length: 2 }, () => ["no-cache, no-store", "no-cache"]),
     );
   });
 
@@ -437,9 +427,9 @@ describe("what is sent to a store", () => {
       ["default-graph-uri", "urn:b"],
       ["named-graph-uri", "urn:c"],
     ]);
-    await store.deleteGraph("urn:a b&c").catch(() => undefined);
+    await store.putGraph("urn:a b&c", "", "text/turtle").catch(() => undefined);
     expect(new URL(all[1]!.url, "http://x").searchParams.get("graph")).toBe("urn:a b&c");
-    expect(all[1]!.method).toBe("DELETE");
+    expect(all[1]!.method).toBe("PUT");
     expect(storeUrls("http://x/ds/")).toEqual(storeUrls("http://x/ds"));
   });
 });

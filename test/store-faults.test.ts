@@ -67,11 +67,6 @@ const writers: [string, Write][] = [
     "putGraph",
     (store, timeoutMs) => store.putGraph("urn:g", "<urn:s> <urn:p> 1 .", "text/turtle", { timeoutMs }),
   ],
-  [
-    "postGraph",
-    (store, timeoutMs) => store.postGraph("urn:g", "<urn:s> <urn:p> 1 .", "text/turtle", { timeoutMs }),
-  ],
-  ["deleteGraph", (store) => store.deleteGraph("urn:g")],
 ];
 const everything: [string, Write][] = [...readers, ...writers];
 

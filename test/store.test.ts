@@ -58,6 +58,9 @@ describe.each(testStores)("$name", ({ name, available, peculiarities, start }) =
       headers: { ...store.headers, ...(init.headers as Record<string, string>) },
     });
   };
+  /** What of the Graph Store Protocol the service itself does not use. */
+  const change = (method: "POST" | "DELETE", graph: string, body?: string, type = "text/plain") =>
+    request("graphStoreUrl", { method, search: { graph }, body, headers: { "content-type": type } });
   const inLine = (line: number) => (peculiarities.has("no place in a refusal") ? {} : { position: { line } });
   const OwnTimeLimit = peculiarities.has("its time limit looks like a failure")
     ? GraphUnavailable
@@ -306,12 +309,12 @@ describe.each(testStores)("$name", ({ name, available, peculiarities, start }) =
       await fill();
       await store.client.putGraph(A, '<urn:new> <urn:p> "1" .', "application/n-triples");
       expect(await count(`GRAPH <${A}> { ?s ?p ?o }`)).toBe(1);
-      await store.client.postGraph(A, '<urn:new> <urn:p> "2", "1" .', "text/turtle");
+      expect((await change("POST", A, '<urn:new> <urn:p> "2", "1" .', "text/turtle")).ok).toBe(true);
       expect(await count(`GRAPH <${A}> { ?s ?p ?o }`)).toBe(2);
-      await store.client.deleteGraph(A);
+      expect((await change("DELETE", A)).ok).toBe(true);
       expect(await count(`GRAPH <${A}> { ?s ?p ?o }`)).toBe(0);
       expect(await count(`GRAPH <${B}> { ?s ?p ?o }`)).toBe(2);
-      await store.client.deleteGraph(A);
+      expect([200, 204, 404]).toContain((await change("DELETE", A)).status);
     });
     inEngine("a graph is put from a stream and read as one", async () => {
       await fill();
@@ -404,7 +407,7 @@ describe.each(testStores)("$name", ({ name, available, peculiarities, start }) =
 
     inEngine.each(Object.entries(texts))("%s comes back byte for byte", async (_name, text) => {
       await store.client.update(`INSERT DATA { GRAPH <${A}> { <urn:s> <urn:p> ${escape(text)} } }`);
-      await store.client.postGraph(A, `<urn:t> <urn:p> ${escape(text)} .`, "application/n-triples");
+      await change("POST", A, `<urn:t> <urn:p> ${escape(text)} .`, "application/n-triples");
       const rows = await store.client.select("SELECT ?o { ?s ?p ?o }");
       expect(rows.map((row) => row["o"]?.value)).toEqual([text, text]);
       expect(await store.client.ask(`ASK { <urn:t> <urn:p> ${escape(text)} }`)).toBe(true);
@@ -504,7 +507,7 @@ describe.each(testStores)("$name", ({ name, available, peculiarities, start }) =
   inEngine("a stop and a second start keep what was there", async () => {
     await fill();
     await store.client.putGraph("https://data.example.org/c/", "<urn:c> <urn:p> 1 .", "text/turtle");
-    await store.client.deleteGraph(B);
+    await store.client.update(`DROP GRAPH <${B}>`);
     const before = await store.client.construct("CONSTRUCT WHERE { ?s ?p ?o }");
     await store.stop();
     expect(await store.client.isAvailable()).toBe(false);

@@ -279,8 +279,8 @@ export const GAPS_OF_GRAPH: readonly Mistake[] = [
   {
     ...STORE,
     rule: "a graph has the time that it is given",
-    before: 'call.timeoutMs ?? (method === "DELETE"',
-    after: '(method === "DELETE"',
+    before: "call.timeoutMs ?? LOAD_TIMEOUT_MS",
+    after: "LOAD_TIMEOUT_MS",
     only: "each question has its time",
   },
   {

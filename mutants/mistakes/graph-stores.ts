@@ -94,22 +94,6 @@ export const STORES: readonly Mistake[] = [
   },
   {
     ...ANSWERS,
-    rule: "a graph whose removal was accepted is removed",
-    file: "graph/store.ts",
-    before: "call), [200, 202, 204]);",
-    after: "call), [200, 204]);",
-    only: "done is",
-  },
-  {
-    ...ANSWERS,
-    rule: "a graph that is not there need not be removed",
-    file: "graph/store.ts",
-    before: "        if (!(error instanceof GraphNotFound)) throw error;",
-    after: "        if (error instanceof Error) throw error;",
-    only: "no such graph",
-  },
-  {
-    ...ANSWERS,
     rule: "a store is there only if it says so",
     file: "graph/store.ts",
     before: "return boolean === true;",

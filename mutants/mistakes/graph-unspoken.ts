@@ -45,7 +45,7 @@ export const UNSPOKEN_GRAPH: readonly Mistake[] = [
     ...ASKED,
     rule: "a whole graph may take longer than a query",
     file: "graph/store.ts",
-    before: 'call.timeoutMs ?? (method === "DELETE" ? timeoutMs : LOAD_TIMEOUT_MS)',
+    before: "call.timeoutMs ?? LOAD_TIMEOUT_MS",
     after: "call.timeoutMs ?? timeoutMs",
     only: "has its time",
   },

@@ -81,8 +81,6 @@ export function createMemoryStore(): MemoryStore {
         load(graph, text, contentType);
       });
     },
-    postGraph: (graph, body, contentType) => Promise.resolve(load(graph, body as string, contentType)),
-    deleteGraph: (graph) => Promise.resolve(drop(graph)),
     isAvailable: () => Promise.resolve(true),
     close: () => undefined,
   };
