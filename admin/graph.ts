@@ -188,7 +188,5 @@ async function settle(parts: DrainOptions): Promise<void> {
     await sleep(200);
   }
   // There may be no worker running that would note it.
-  await parts.pool.query(
-    "select app_private.note_graph_current() where app_private.graph_behind_since() is null",
-  );
+  await parts.pool.query("select app_private.note_graph_current() where not app_private.graph_work_waits()");
 }

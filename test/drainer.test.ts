@@ -422,7 +422,7 @@ test("what nobody was woken for is written when it is there at a second look", a
   await drainer.wake();
   await graph.declareNeeds(1);
   const before = graph.store.calls.length;
-  const looks = () => between.count("or exists (select from app_private.graph_rebuilds");
+  const looks = () => between.count("graph_work_waits");
   let untilThen = 0;
   between.before = () => {
     if (looks() === 2) untilThen ||= graph.store.calls.length;
@@ -444,7 +444,7 @@ test("while it looks for what nobody was woken for, however long that takes, it 
   start({ pool: between.pool });
   await drainer.wake();
   const { promise: gate, resolve: open } = Promise.withResolvers<void>();
-  const question = "or exists (select from app_private.graph_rebuilds";
+  const question = "graph_work_waits";
   between.before = (text) => (text.includes(question) ? gate : undefined);
   for (let seconds = 0; seconds < 3; seconds += 1) tick();
   expect(between.count(question)).toBe(1);
@@ -507,9 +507,9 @@ test("after the database was away the store is asked what it holds: it may be on
   start({ pool: between.pool });
   await drainer.wake();
   await graph.store.update("DROP ALL");
-  const looks = () => between.count("or exists (select from app_private.graph_rebuilds");
+  const looks = () => between.count("graph_work_waits");
   between.before = (text) => {
-    if (text.includes("or exists (select from app_private.graph_rebuilds")) throw new Error("gone");
+    if (text.includes("graph_work_waits")) throw new Error("gone");
   };
   tick();
   await eventually(() => expect(looks()).toBe(1));

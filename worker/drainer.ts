@@ -179,10 +179,7 @@ export function createDrainer({
         if (isWriting && performance.now() >= beatAt) await beat();
         return;
       }
-      const { rows } = await pool.query<{ found: boolean }>(
-        `select app_private.graph_behind_since() is not null
-           or exists (select from app_private.graph_rebuilds where requested_at is not null) as found`,
-      );
+      const { rows } = await pool.query<{ found: boolean }>("select app_private.graph_work_waits() as found");
       const found = rows[0]!.found;
       // Work that is still there at a second look has been waiting at least since the
       // first, whatever any clock says.

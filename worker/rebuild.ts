@@ -88,7 +88,7 @@ async function rebuildOne(options: DrainOptions, held: Hold, signal?: AbortSigna
 /** The graphs that are to be replaced. */
 export async function wanted(db: Pool | PoolClient): Promise<RecordKind[]> {
   const { rows } = await db.query<{ kind: RecordKind }>(
-    "select kind from app_private.graph_rebuilds where requested_at is not null order by kind",
+    "select kind from app_private.wanted_rebuilds order by kind",
   );
   return rows.map(({ kind }) => kind);
 }
@@ -106,15 +106,8 @@ async function rebuildGraph(kind: RecordKind, options: DrainOptions, held: Hold)
   const { logger } = options;
   const { client, session, lost } = held;
   const { rows } = await client.query<{ requestedAt: string }>(
-    `update app_private.graph_rebuilds set total = $2, written = 0, rejected = 0 where kind = $1
-     returning requested_at::text as "requestedAt"`,
+    `select app_private.begin_rebuild($1, $2)::text as "requestedAt"`,
     [kind, await countRecords(client, kind)],
-  );
-  await client.query(
-    `select app_private.note_graph_work((case when r.is_repair then 'behind' else 'rebuilding' end)::app_public.graph_state,
-       'Its named graphs are being replaced.')
-     from app_private.graph_rebuilds as r where r.kind = $1`,
-    [kind],
   );
   const doubtful: string[] = [];
   let replaced: Turn | undefined;
@@ -137,11 +130,7 @@ async function rebuildGraph(kind: RecordKind, options: DrainOptions, held: Hold)
   await markAgain(client, kind, doubtful);
   await noteTurns(client, new Map([[kind, shown]]));
   // On the connection that has the lock: a process that has lost it must not note that the graph is complete.
-  await client.query(
-    `update app_private.graph_rebuilds set requested_at = null, is_repair = false, turn = coalesce($3, turn)
-     where kind = $1 and requested_at = $2::timestamptz`,
-    [kind, rows[0]!.requestedAt, replaced],
-  );
+  await client.query("select app_private.end_rebuild($1, $2, $3)", [kind, rows[0]!.requestedAt, replaced]);
 }
 
 /**
@@ -179,9 +168,7 @@ async function replaceTwice(
     if (!isAnswer(error) || error instanceof GraphTimeout || lost.aborted) throw error;
     await requireUpdates(session, undefined, lost);
     doubtful.length = 0;
-    await client.query("update app_private.graph_rebuilds set written = 0, rejected = 0 where kind = $1", [
-      kind,
-    ]);
+    await client.query("select app_private.begin_rebuild($1)", [kind]);
     return replace();
   }
 }

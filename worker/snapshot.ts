@@ -54,10 +54,7 @@ export async function* recordsIn(snapshot: Snapshot, kind: RecordKind): AsyncGen
       } else if (rejected.has(id)) waiting.add(id);
     }
     yield accepted.map(({ triples }) => triples.quads);
-    await pool.query(
-      "update app_private.graph_rebuilds set written = written + $2, rejected = rejected + $3 where kind = $1",
-      [kind, accepted.length, refused.length],
-    );
+    await pool.query("select app_private.note_rebuilt($1, $2, $3)", [kind, accepted.length, refused.length]);
     after = page.at(-1)!.id;
   }
 }

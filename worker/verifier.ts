@@ -46,11 +46,7 @@ export function startVerifier(options: VerifierOptions): { stop: () => Promise<v
   }
 
   const noteTrouble = (reason: string | null) =>
-    pool
-      .query("update app_private.graph_verification set trouble = $1 where trouble is distinct from $1", [
-        reason,
-      ])
-      .catch(() => undefined);
+    pool.query("select app_private.note_verification_trouble($1)", [reason]).catch(() => undefined);
 
   async function noteFailure(error: unknown): Promise<void> {
     // Otherwise it would fail at the same step again and again, and nobody would see it from outside.

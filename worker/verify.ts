@@ -141,10 +141,9 @@ export async function verify(
     position = await verifyStep(options, position, result);
     onProgress(result.records);
   }
-  await options.pool.query(
-    "update app_private.graph_verification set verified_at = now(), drift = $1, trouble = null",
-    [countDifferences(result) - result.repaired],
-  );
+  await options.pool.query("select app_private.end_verification($1)", [
+    countDifferences(result) - result.repaired,
+  ]);
   return result;
 }
 

@@ -174,10 +174,7 @@ async function mend(options: DrainOptions, { client, session, lost }: Hold): Pro
   const replaced = RECORD_KINDS.filter(
     (kind) => loss.foreign && loss.what.has(kind) && loss.what.get(kind) === undefined,
   );
-  await client.query(
-    "update app_private.graph_rebuilds set requested_at = now(), written = 0, rejected = 0, is_repair = true where kind::text = any ($1)",
-    [replaced],
-  );
+  await client.query("select app_private.request_rebuild($1, true)", [replaced]);
   if (loss.foreign) await client.query("select app_private.request_verification()");
   // Marking takes a while. It is about what this store lacks, not one that has replaced it since.
   const mark = await readMark(store, projector.names, { timeoutMs: TIMEOUT_MS });

@@ -174,6 +174,16 @@ comment on view app_private.graph_condition is
   'The state of the graph store: as recorded, but unwatched if no worker has looked at it for half a minute, and behind, not '
   'current, if a change has been waiting for half a minute.';
 
+create view app_private.wanted_rebuilds with (security_invoker = true) as
+select r.kind from app_private.graph_rebuilds as r where r.requested_at is not null;
+comment on view app_private.wanted_rebuilds is 'The kinds of records whose named graphs are still to be replaced as a whole.';
+
+create function app_private.graph_work_waits() returns boolean
+language sql stable
+return app_private.graph_behind_since() is not null or exists (select from app_private.wanted_rebuilds);
+comment on function app_private.graph_work_waits is
+  'Whether anything is waiting for the graph: something to be written to it, or a named graph to be replaced.';
+
 create function app_private.note_graph_current() returns void
 language sql
 set search_path = pg_catalog, pg_temp
@@ -186,7 +196,7 @@ begin atomic
     where r.trouble is not null
     order by r.name limit 1
   ) as refused on true
-  where not exists (select from app_private.graph_rebuilds as r where r.requested_at is not null);
+  where not exists (select from app_private.wanted_rebuilds);
 end;
 comment on function app_private.note_graph_current is
   'Records that the graph is current, or, if a list could not be written to it, what is wrong with that list; does nothing '
@@ -197,24 +207,73 @@ insert into app_private.graph_rebuilds (kind)
 select t.kind from app_private.record_tables as t
 on conflict (kind) do nothing;
 
+create function app_private.request_rebuild(kinds app_public.record_kind[], is_repair boolean default false) returns void
+language sql
+set search_path = pg_catalog, pg_temp
+begin atomic
+  update app_private.graph_rebuilds as r
+  set requested_at = now(), written = 0, rejected = 0, is_repair = r.is_repair or request_rebuild.is_repair
+  where r.kind = any (kinds);
+end;
+comment on function app_private.request_rebuild(app_public.record_kind[], boolean) is
+  'Requests that the named graphs of these kinds of records be replaced as a whole; is_repair because what they hold is wrong.';
+
 create function app_private.request_rebuild() returns void
 language sql
 set search_path = pg_catalog, pg_temp
 begin atomic
-  update app_private.graph_rebuilds set requested_at = now(), written = 0, rejected = 0;
+  select app_private.request_rebuild(array_agg(t.kind)) from app_private.record_tables as t;
   select app_private.mark_references();
 end;
-comment on function app_private.request_rebuild is
+comment on function app_private.request_rebuild() is
   'Requests that every named graph of the service be replaced as a whole; the worker does so unless another process does.';
+
+create function app_private.begin_rebuild(kind app_public.record_kind, total bigint default null) returns timestamptz
+language sql
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select app_private.note_graph_work(
+    (case when r.is_repair then 'behind' else 'rebuilding' end)::app_public.graph_state, 'Its named graphs are being replaced.')
+  from app_private.graph_rebuilds as r where r.kind = begin_rebuild.kind;
+  update app_private.graph_rebuilds as r
+  set total = coalesce(begin_rebuild.total, r.total), written = 0, rejected = 0
+  where r.kind = begin_rebuild.kind
+  returning r.requested_at;
+end;
+comment on function app_private.begin_rebuild is
+  'Records that the named graph of a kind of records is being replaced, with so many records in all, or as many as before; '
+  'returns when that was requested.';
+
+create function app_private.note_rebuilt(kind app_public.record_kind, written bigint, rejected bigint) returns void
+language sql
+set search_path = pg_catalog, pg_temp
+begin atomic
+  update app_private.graph_rebuilds as r
+  set written = r.written + note_rebuilt.written, rejected = r.rejected + note_rebuilt.rejected
+  where r.kind = note_rebuilt.kind;
+end;
+comment on function app_private.note_rebuilt is 'Records how many more records a rebuild has sent, and refused.';
+
+create function app_private.end_rebuild(kind app_public.record_kind, requested_at timestamptz, turn bigint) returns void
+language sql
+set search_path = pg_catalog, pg_temp
+begin atomic
+  update app_private.graph_rebuilds as r
+  set requested_at = null, is_repair = false, turn = coalesce(end_rebuild.turn, r.turn)
+  -- A request that came since is for another rebuild.
+  where r.kind = end_rebuild.kind and r.requested_at = end_rebuild.requested_at;
+end;
+comment on function app_private.end_rebuild is
+  'Records that the named graph that was requested then has been replaced, by the update of this number, or record by record '
+  'if it is null.';
 
 create function app_private.graph_is_comparable() returns boolean
 language sql stable
 set search_path = pg_catalog, pg_temp
 begin atomic
   select s.state = 'current'
-    or app_private.graph_behind_since() is null
+    or not app_private.graph_work_waits()
       and exists (select from app_private.graph_references as r where r.trouble is not null)
-      and not exists (select from app_private.graph_rebuilds as r where r.requested_at is not null)
   from app_private.graph_store as s;
 end;
 comment on function app_private.graph_is_comparable is
@@ -253,6 +312,23 @@ end;
 comment on function app_private.note_verification is
   'Records what a step of the background verification found and repaired, and where the next one begins; without a next '
   'part, the round is over.';
+
+create function app_private.end_verification(drift bigint) returns void
+language sql
+set search_path = pg_catalog, pg_temp
+begin atomic
+  update app_private.graph_verification set verified_at = now(), drift = end_verification.drift, trouble = null;
+end;
+comment on function app_private.end_verification is
+  'Records that the whole graph has just been compared, with so many differences left; the round in the background goes on.';
+
+create function app_private.note_verification_trouble(reason text) returns void
+language sql
+set search_path = pg_catalog, pg_temp
+begin atomic
+  update app_private.graph_verification as v set trouble = reason where v.trouble is distinct from reason;
+end;
+comment on function app_private.note_verification_trouble is 'Records why the verification fails; null if it does not.';
 
 create policy read on app_private.graph_store for select to api_read using (true);
 create policy read on app_private.graph_references for select to api_read using (true);

@@ -98,10 +98,7 @@ const ofLists = (graph: string) => !ofRecords(graph);
 const rest = (trial: Trial) =>
   until(trial, "select from app_private.graph_store where app_private.graph_behind_since() is null");
 const rebuilt = (trial: Trial) =>
-  until(
-    trial,
-    "select where not exists (select from app_private.graph_rebuilds where requested_at is not null)",
-  );
+  until(trial, "select where not exists (select from app_private.wanted_rebuilds)");
 
 async function until({ service }: Trial, condition: string): Promise<void> {
   while ((await service.sql(condition)).length === 0) await sleep(200);

@@ -93,9 +93,9 @@ export const MENDED_BORDERS: readonly Mistake[] = [
   {
     ...STORE,
     rule: "a whole graph that is only about to be sent does not end a failure",
-    file: "worker/rebuild.ts",
-    before: "select app_private.note_graph_work((",
-    after: "select app_private.note_graph_state((",
+    file: "db/rules/graph-store.sql",
+    before: "select app_private.note_graph_work(\n    (case",
+    after: "select app_private.note_graph_state(\n    (case",
   },
   {
     ...STORE,

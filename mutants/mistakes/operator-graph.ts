@@ -87,7 +87,7 @@ export const OPERATOR_GRAPH: readonly Mistake[] = [
   {
     rule: "what was written without a worker is said to be current",
     file: "admin/graph.ts",
-    before: "where app_private.graph_behind_since() is null",
+    before: "where not app_private.graph_work_waits()",
     after: "where false",
     tests: ["graph-rebuild"],
     only: "three URLs",

@@ -216,8 +216,8 @@ export const TOLD: readonly Mistake[] = [
   {
     rule: "a rebuild begins to count anew",
     file: "db/rules/graph-store.sql",
-    before: "set requested_at = now(), written = 0, rejected = 0;",
-    after: "set requested_at = now();",
+    before: "set requested_at = now(), written = 0, rejected = 0,",
+    after: "set requested_at = now(),",
     tests: ["graph-marking"],
     only: "and has the lists written again",
   },

@@ -157,9 +157,8 @@ export const SLIPS_OF_LISTS: readonly Mistake[] = [
   {
     rule: "a graph that is waiting to be replaced is not current",
     file: "db/rules/graph-store.sql",
-    before:
-      "\n  where not exists (select from app_private.graph_rebuilds as r where r.requested_at is not null);\nend;\ncomment on function app_private.note_graph_current",
-    after: ";\nend;\ncomment on function app_private.note_graph_current",
+    before: "\n  where not exists (select from app_private.wanted_rebuilds);",
+    after: ";",
     tests: ["graph-marking"],
     only: "waiting to be replaced",
   },

@@ -161,10 +161,8 @@ export const SLIPS_OF_VALUES: readonly Mistake[] = [
   {
     rule: "a graph that waits to be replaced is compared with nothing",
     file: "db/rules/graph-store.sql",
-    before:
-      "      and exists (select from app_private.graph_references as r where r.trouble is not null)\n      and not exists (select from app_private.graph_rebuilds as r where r.requested_at is not null)\n  from app_private.graph_store as s;",
-    after:
-      "      and exists (select from app_private.graph_references as r where r.trouble is not null)\n  from app_private.graph_store as s;",
+    before: "or not app_private.graph_work_waits()",
+    after: "or app_private.graph_behind_since() is null",
     tests: ["graph-marking"],
     only: "is compared",
   },

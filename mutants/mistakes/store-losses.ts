@@ -95,6 +95,7 @@ export const STORE_LOSSES: readonly Mistake[] = [
   {
     ...WATCH,
     rule: "a graph that is replaced because of a loss has nothing written yet",
+    file: "db/rules/graph-store.sql",
     before: "requested_at = now(), written = 0, rejected = 0,",
     after: "requested_at = now(), rejected = 0,",
     only: "from the beginning",
@@ -102,6 +103,7 @@ export const STORE_LOSSES: readonly Mistake[] = [
   {
     ...WATCH,
     rule: "a graph that is replaced because of a loss has nothing refused yet",
+    file: "db/rules/graph-store.sql",
     before: "requested_at = now(), written = 0, rejected = 0,",
     after: "requested_at = now(), written = 0,",
     only: "from the beginning",
@@ -159,8 +161,10 @@ export const STORE_LOSSES: readonly Mistake[] = [
   {
     ...DRAINER,
     rule: "a rebuild that was asked for is done though nobody was woken",
-    before: "exists (select from app_private.graph_rebuilds where requested_at is not null)",
-    after: "exists (select from app_private.graph_rebuilds where requested_at is null and false)",
+    file: "db/rules/graph-store.sql",
+    before:
+      "app_private.graph_behind_since() is not null or exists (select from app_private.wanted_rebuilds);",
+    after: "app_private.graph_behind_since() is not null;",
     only: "a rebuild that nobody was woken for",
   },
 ];

@@ -124,9 +124,9 @@ export const WORKER_NOTED: readonly Mistake[] = [
   },
   {
     rule: "when everything was compared is noted",
-    file: "worker/verify.ts",
-    before: "set verified_at = now(), drift = $1",
-    after: "set drift = $1",
+    file: "db/rules/graph-store.sql",
+    before: "set verified_at = now(), drift",
+    after: "set drift",
     tests: ["graph-by-pages"],
     only: "when is noted",
   },

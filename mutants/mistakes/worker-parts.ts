@@ -111,7 +111,7 @@ export const WORKER_PARTS: readonly Mistake[] = [
   },
   {
     rule: "a graph that is being repaired is behind, and one that an operator has replaced is being rebuilt",
-    file: "worker/rebuild.ts",
+    file: "db/rules/graph-store.sql",
     before: "when r.is_repair then 'behind' else 'rebuilding'",
     after: "when r.is_repair then 'rebuilding' else 'behind'",
     tests: ["drain-steps"],
@@ -119,15 +119,15 @@ export const WORKER_PARTS: readonly Mistake[] = [
   },
   {
     rule: "a graph that was refused as a whole was replaced when it was replaced before",
-    file: "worker/rebuild.ts",
-    before: "turn = coalesce($3, turn)",
-    after: "turn = $3",
+    file: "db/rules/graph-store.sql",
+    before: "turn = coalesce(end_rebuild.turn, r.turn)",
+    after: "turn = end_rebuild.turn",
     tests: ["drain-steps"],
     only: "that is a repair",
   },
   {
     rule: "a repair that is done is none that is to come",
-    file: "worker/rebuild.ts",
+    file: "db/rules/graph-store.sql",
     before: "set requested_at = null, is_repair = false, turn",
     after: "set requested_at = null, turn",
     tests: ["drain-steps"],

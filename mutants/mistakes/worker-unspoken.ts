@@ -59,18 +59,10 @@ export const UNSPOKEN_WORKER: readonly Mistake[] = [
   },
   {
     ...UPKEEP,
-    rule: "a rebuild that mends is one once",
-    file: "worker/rebuild.ts",
-    before: "set requested_at = null, is_repair = false,",
-    after: "set requested_at = null,",
-    only: "mends a graph",
-  },
-  {
-    ...UPKEEP,
     rule: "while a graph is replaced that was lost, it is behind",
     file: "worker/watch.ts",
-    before: "is_repair = true where kind::text",
-    after: "is_repair = false where kind::text",
+    before: "request_rebuild($1, true)",
+    after: "request_rebuild($1, false)",
     only: "mends a graph",
   },
   {
