@@ -338,7 +338,7 @@ function readSecretFiles(env: NodeJS.ProcessEnv) {
 
 function refuseContradictions(e: z.infer<typeof environment>): void {
   if (e.METRICS_PORT !== undefined && e.METRICS_PORT !== 0 && e.METRICS_PORT === (e.PORT ?? PORT)) {
-    throw new ConfigError(`METRICS_PORT: must be another port than PORT, which is ${e.METRICS_PORT}`);
+    throw new ConfigError(`METRICS_PORT: must differ from PORT, which is ${e.METRICS_PORT}`);
   }
   for (const [name, other] of [
     ["FUSEKI_USER", "FUSEKI_PASSWORD"],

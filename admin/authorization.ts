@@ -53,10 +53,7 @@ export function registerAuthorization(program: Command, context: AdminContext): 
   authorization
     .command("who-can")
     .description("List everybody who has a permission for an organization, and why")
-    .requiredOption(
-      "--org <uri>",
-      "the organization's URI; of no consequence to a permission on the platform",
-    )
+    .requiredOption("--org <uri>", "the organization's URI; ignored for permissions on the platform")
     .requiredOption("--permission <permission>", "what is asked for, such as needs:write")
     .action(async ({ org, permission }: { org: string; permission: string }) => {
       const pool = await context.pool();

@@ -31,7 +31,7 @@ export function registerChurches(program: Command, context: AdminContext): void 
     .option("--strict", "change nothing when any row is bad")
     .addHelpText(
       "after",
-      "\nA CSV writes the columns of its header and leaves the others as they are; a record of JSON Lines or GeoJSON\n" +
+      "\nA CSV sets the columns of its header and leaves the others as they are; a record of JSON Lines or GeoJSON\n" +
         'is the whole church. A list in a CSV cell is written ["one","two"] or one; two.',
     )
     .action(async (file: string, options: { strict?: boolean }) => {

@@ -15,7 +15,7 @@ export class PlainCommand extends Command {
       const value = args[place];
       if (value?.startsWith("--") || value === "-h") {
         this.error(
-          `error: option '${option.flags}' argument missing; one that begins so is written ${option.long}=${value}`,
+          `error: option '${option.flags}' argument missing; if it is ${value}, write ${option.long}=${value}`,
           { code: "commander.optionMissingArgument" },
         );
       }

@@ -66,21 +66,9 @@ export function registerKeys(program: Command, context: AdminContext): void {
       futureDate,
     )
     .option("--rate <per minute>", "its own rate limit, in requests per minute", positiveInteger)
-    .option(
-      "--org <uri>",
-      "acts for this organization, and no others but those named so (repeatable)",
-      several,
-    )
-    .option(
-      "--person <email>",
-      "names this person as acting, and no others but those named so (repeatable)",
-      several,
-    )
-    .option(
-      "--cidr <network>",
-      "is used from this network, and no others but those named so (repeatable)",
-      network,
-    )
+    .option("--org <uri>", "restrict the key to this organization (repeatable)", several)
+    .option("--person <email>", "restrict the key to this person as the one who acts (repeatable)", several)
+    .option("--cidr <network>", "restrict the key to callers in this network (repeatable)", network)
     .action(async (options: IssueOptions) => {
       const key = newKey();
       await context.inTransaction(async (client) => {
@@ -101,13 +89,13 @@ export function registerKeys(program: Command, context: AdminContext): void {
   keys
     .command("rotate")
     .description(
-      "Issue a key like another one, once; the other one goes on working for a while, and no longer",
+      "Replace a key: issue a new one with the same bounds, and let the old one expire after a while",
     )
     .argument("<keyId>", "the old key's id, as `keys list` shows it")
-    .option("--overlap <hours>", "how long the old key goes on working; 0: not at all", hours, 24)
+    .option("--overlap <hours>", "how long the old key keeps working; 0: not at all", hours, 24)
     .option(
       "--expires <date>",
-      "when the new key stops working; without it, when the old one was to",
+      "when the new key stops working; by default, when the old one would have",
       futureDate,
     )
     .action(async (keyId: string, { overlap, expires }: { overlap: number; expires?: string }) => {
@@ -224,7 +212,7 @@ async function rotatedBefore(client: pg.PoolClient, keyId: string): Promise<Admi
   );
   const [last] = rows;
   if (!last) return undefined;
-  const said = `This key has been replaced by key ${last.keyId} already`;
+  const said = `This key has already been replaced by key ${last.keyId}`;
   return new AdminError(
     last.state === "live"
       ? `${said}. If the text of that one is lost, keys rotate ${last.keyId} --overlap 0 gives another; keys revoke ${last.oldId} ends this one at once.`

@@ -18,10 +18,10 @@ const HELP = `Brings the database to the current schema and rules, and says what
 
 Usage: npm run migrate -- [--rename] [--plan [--markdown] | --roles]
 
-  --plan      says what it would change and changes nothing; exit code 1 if that is anything, 2 if it could not be tried
+  --plan      says what it would change and changes nothing; exit code 1 if anything would change, 2 if that could not be tried
   --markdown  with --plan: as Markdown, for a pull request
   --roles     creates only the roles, which a dump refers to but does not contain
-  --rename    lets GRAPH_DATA_URL or NAMESPACE_URL be another one than before, by which everything in the graph is named
+  --rename    allows GRAPH_DATA_URL or NAMESPACE_URL, which name everything in the graph, to differ from before
   -h, --help  shows this
 `;
 

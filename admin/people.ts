@@ -10,7 +10,7 @@ type Erasure = { pseudonym: string | null; changed: Record<string, number>; rema
 
 /** people export, erase. */
 export function registerPeople(program: Command, context: AdminContext): void {
-  const people = program.command("people").description("What is kept on a person, and its end");
+  const people = program.command("people").description("Export or erase what is stored about a person");
 
   people
     .command("export")
@@ -30,9 +30,9 @@ export function registerPeople(program: Command, context: AdminContext): void {
 
   people
     .command("erase")
-    .description("Replace a person's address by a pseudonym, everywhere and for good; records stay")
+    .description("Replace a person's address with a pseudonym, everywhere and for good; records stay")
     .requiredOption("--email <email>", "the person")
-    .option("--force", "even where nobody is left who administers an organization, or the platform")
+    .option("--force", "even if that leaves an organization, or the platform, without an administrator")
     .action(async ({ email, force }: { email: string; force?: boolean }) => {
       await erase(context, email, force ?? false);
     });
@@ -49,7 +49,7 @@ async function erase(context: AdminContext, email: string, forced: boolean): Pro
     await othersToEnd(client, {
       ms: PATIENCE_MS,
       onWait: (line) => context.note(line),
-      meanwhile: "the person acts no more, but their address is still there",
+      meanwhile: "the person can no longer act, but their address is still there",
       again: "this",
     });
     await client.query("select app_private.close_claims($1)", [email]);
@@ -68,7 +68,7 @@ async function erase(context: AdminContext, email: string, forced: boolean): Pro
     if (remains.length > 0) context.exitCode = EXIT.partly;
     context.print({ pseudonym, changed, remains, bereft, churches }, [
       pseudonym === null
-        ? `Nothing ${remains.length > 0 ? "else " : ""}is kept on this person.`
+        ? `Nothing ${remains.length > 0 ? "else " : ""}is stored about this person.`
         : `The person is ${pseudonym} now, in ${rows} rows of ${Object.keys(changed).join(", ")}.`,
       ...remains.map(
         ({ table, row, column, reason }) =>

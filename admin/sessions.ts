@@ -17,8 +17,8 @@ export function registerSessions(program: Command, context: AdminContext): void 
 
   sessions
     .command("list")
-    .description("List the sessions that are live, the last used first")
-    .option("--email <email>", "of this person alone")
+    .description("List the live sessions, the last used first")
+    .option("--email <email>", "only of this person")
     .action(async ({ email }: { email?: string }) => {
       const pool = await context.pool();
       const { rows } = await pool.query<Session>(

@@ -171,7 +171,7 @@ export const errors = {
   claim_pending: [409, "This person's claim to the organization is already waiting for review."],
   has_administrator: [
     409,
-    "This organization has somebody who manages its members, and who decides who else does.",
+    "This organization already has an administrator, who decides who else becomes one.",
   ],
   last_admin: [
     409,
@@ -183,7 +183,7 @@ export const errors = {
   ],
   changes_expired: [
     410,
-    "Changes after this cursor are no longer all kept; read the lists again, and go on from a new cursor.",
+    "Some changes after this cursor have been deleted; read the lists again and continue from a new cursor.",
   ],
   unknown_accelerator_code: [422, "One of the codes is not a current code of the accelerator scheme."],
   unknown_need: [422, "concernsNeedId does not name an existing need."],

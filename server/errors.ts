@@ -27,7 +27,7 @@ const RAISED_HERE = {
   missing_api_key: [401, "Send an API key, or a person's token: Authorization: Bearer <key or token>."],
   invalid_token: [401, "This service cannot verify this person's token."],
   invalid_session: [401, "You are signed out, or were away for too long; sign in again."],
-  insufficient_scope: [403, "The scope of this API key, or of persons, does not allow this."],
+  insufficient_scope: [403, "The scope of this API key, or what persons may call, does not include this."],
   key_not_for_address: [403, "This API key is for certain networks and cannot be used from this address."],
   read_only: [403, "This endpoint only answers queries; it does not accept updates."],
   federation_disabled: [403, "SERVICE is not allowed here; query the other endpoint yourself."],

@@ -235,7 +235,7 @@ test("the key comes first: what it is, and what its scope gets to", async () => 
     allowed: true,
     reasons: [{}, { place: { file: "db/rules/needs.sql" } }, {}, {}],
   });
-  expect(allowed.reasons[1].reason).toMatch(/^Its scope api_write gets as far as: .*needs/);
+  expect(allowed.reasons[1].reason).toMatch(/^Its scope api_write can reach: .*needs/);
   // A rule that holds refuses with nothing.
   expect(allowed.reasons.map((reason: { refusal: string | null }) => reason.refusal)).toEqual(
     allowed.reasons.map(() => null),

@@ -108,7 +108,7 @@ describe("a claim", () => {
     expect(said({})).toBe("still waits.");
     // Who took it back is the claimant, and not who may have reviewed it.
     expect(said({ status: "withdrawn", reviewedBy: "head@river.example" })).toBe(
-      "was taken back by the claimant.",
+      "was withdrawn by the claimant.",
     );
     expect(said({ status: "rejected", reviewedBy: "head@river.example" })).toMatch(
       /^rejected by head@river\.example ?\.$/,
@@ -170,7 +170,7 @@ describe("a claim", () => {
     expect(one.title).toBe("Approve this claim?");
     expect(one.text).toContain('name="role" type="hidden" value="org_admin"');
     expect(one.text).toMatch(/<textarea name="notes"[^>]*>\s*Welcome\.</);
-    expect(one.text).toContain(`<a href="/admin/claims/${line.id}">Back, and decide nothing</a>`);
+    expect(one.text).toContain(`<a href="/admin/claims/${line.id}">Back, without deciding</a>`);
     const other = line.id.replace(/1$/, "2");
     const both = await asking({ action: "reject", claim: [line.id, other], role: "org_admin" });
     expect(both.title).toBe("Reject these 2 claims?");
@@ -179,6 +179,6 @@ describe("a claim", () => {
     // Who is rejected gets no role, whatever the form had chosen.
     expect(both.text).not.toContain("org_admin");
     expect(both.text).toMatch(/<textarea[^>]* required/);
-    expect(both.text).toContain('<a href="/admin/claims">Back, and decide nothing</a>');
+    expect(both.text).toContain('<a href="/admin/claims">Back, without deciding</a>');
   });
 });

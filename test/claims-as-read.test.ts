@@ -133,7 +133,7 @@ describe("a claim", () => {
         "[waiting claims: 6](/admin/claims?order=newest&org=https%3A%2F%2Fo.example%2F2)",
       "Riverside proposed, alike by website no domain · members: 0",
       "Other claims to this organization",
-      "[ben@sea.example](/admin/claims/c3?order=newest&q=river) was taken back by the claimant.",
+      "[ben@sea.example](/admin/claims/c3?order=newest&q=river) was withdrawn by the claimant.",
       "[All 13 claims to it](/admin/claims?order=newest&org=https%3A%2F%2Fo.example%2F1&status=all)",
       "Steps",
       "pending, ana@river.example, 2026-01-02 03:04 UTC",

@@ -292,7 +292,7 @@ describe("keys", () => {
     expect(again).toMatchObject({ code: 2, stdout: "" });
     expect(again.stderr).toMatch(
       new RegExp(
-        `replaced by key ${next.keyId} already.* keys rotate ${next.keyId} --overlap 0.* keys revoke ${old.keyId}`,
+        `already been replaced by key ${next.keyId}.* keys rotate ${next.keyId} --overlap 0.* keys revoke ${old.keyId}`,
       ),
     );
     expect(await json("keys", "show", old.keyId)).toEqual(before);
@@ -302,11 +302,11 @@ describe("keys", () => {
     expect(await json("keys", "show", last.keyId)).toMatchObject({ state: "live", replacedBy: null });
     // That one has been replaced as well.
     expect((await tool(["keys", "rotate", old.keyId], settings)).stderr).toContain(
-      `replaced by key ${last.keyId} already. `,
+      `already been replaced by key ${last.keyId}. `,
     );
     await json("keys", "revoke", last.keyId);
     expect((await tool(["keys", "rotate", old.keyId], settings)).stderr).toContain(
-      `replaced by key ${last.keyId} already, which is revoked: issue a new one with keys issue`,
+      `already been replaced by key ${last.keyId}, which is revoked: issue a new one with keys issue`,
     );
     await json("keys", "revoke", old.keyId);
     expect((await tool(["keys", "rotate", old.keyId], settings)).stderr).toContain("There is no live key");

@@ -101,7 +101,7 @@ describe("the link", () => {
       orgs.map(({ name }) => name),
     );
     const answer = await visitor.submit(page, PAGE, {});
-    expect([answer.status, answer.text.match(/waits for its review/g)]).toEqual([
+    expect([answer.status, answer.text.match(/waiting for review/g)]).toEqual([
       200,
       [expect.any(String), expect.any(String)],
     ]);
@@ -121,7 +121,7 @@ describe("the link", () => {
     expect(visitor.cookies.size).toBe(0);
     // What is confirmed is not asked for again.
     const signedIn = await new Visitor(service).signIn(email);
-    expect((await signedIn.open(PAGE)).text).toContain("Nothing waits in your name to be confirmed.");
+    expect((await signedIn.open(PAGE)).text).toContain("Nothing in your name is waiting to be confirmed.");
   });
 
   test("says on which day each was claimed, the oldest first", async () => {
@@ -510,7 +510,7 @@ describe("where an operator asks for proof", () => {
     const { claimId } = await claim(email, org);
     await door.withdraw({ claimId, userEmail: email });
     expect((await new Visitor(service).open((await links(email))[0]!)).text).toContain(
-      "Nothing waits in your name",
+      "Nothing in your name is waiting",
     );
     expect(await claims(email)).toEqual([["withdrawn", false]]);
   });
@@ -613,7 +613,7 @@ describe("signed in", () => {
     const { claimId } = await claim(email);
     const visitor = await new Visitor(service).signIn(email);
     const page = await visitor.open(PAGE);
-    for (const said of ["Your address is confirmed.", "Nothing waits any more."]) {
+    for (const said of ["Your address is confirmed.", "Nothing is waiting any more."]) {
       const { status, text } = await visitor.submit(page, PAGE, {});
       expect([status, text]).toEqual([200, expect.stringContaining(said)]);
     }

@@ -187,10 +187,10 @@ describe("how far the graph is", () => {
       "Because.",
       "The graph store does not answer.",
       expect.stringMatching(/^What the service does by itself: writes what is lost again/),
-      "How far it is",
-      "Oldest change that waits: 12.3 s",
+      "Progress",
+      "Oldest waiting change: 12.3 s",
       "Last written: 2026-03-02 03:04 UTC",
-      "Lists that wait: countries, accelerators",
+      "Lists waiting to be written: countries, accelerators",
       "Last verified as a whole: 2026-02-02 03:04 UTC",
       "Drift: 4,000 differences left",
       "The verification fails: It is odd.",
@@ -219,7 +219,7 @@ describe("how far the graph is", () => {
     };
     const text = await show({ ...nothing, pendingLists: [], rejected: [], drift: null }, true);
     for (const line of [
-      ...["Last written: never", "Lists that wait: none", "Last verified as a whole: not yet"],
+      ...["Last written: never", "Lists waiting to be written: none", "Last verified as a whole: not yet"],
       ...["Drift: not known yet", "The load check refuses no record."],
     ])
       expect(text).toContain(line);

@@ -36,7 +36,7 @@ test("no option is taken for the value of another", async () => {
       expect({ words, code, stdout, stderr }).toEqual({
         ...{ words, code: 2, stdout: value === "--json" ? expect.stringContaining('"usage"') : "" },
         stderr: expect.stringContaining(
-          `error: option '${flags}' argument missing; one that begins so is written ${long}=${value}\n`,
+          `error: option '${flags}' argument missing; if it is ${value}, write ${long}=${value}\n`,
         ),
       });
     }

@@ -144,7 +144,7 @@ test("an erasure: the pseudonym, in how many rows of which tables, and who is mi
   expect(Number(rows)).toBe(counts.reduce((sum, count) => sum + count, 0));
   expect(Number(rows)).toBeGreaterThan(counts.length);
   expect([missed, rest]).toEqual([`Nobody administers ${org} any more.`, []]);
-  expect(await lines("people", "erase", "--email", boss)).toEqual(["Nothing is kept on this person."]);
+  expect(await lines("people", "erase", "--email", boss)).toEqual(["Nothing is stored about this person."]);
 });
 
 test("an import of a list: what was added, changed and deprecated, each by its own number", async () => {

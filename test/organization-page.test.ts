@@ -412,7 +412,7 @@ describe("what its forms do", () => {
     expect(await open(people.head)).toContain(`href="/admin/claims/${claimId}"`);
     const twice = await press(people.reader, { do: "claim", firstName: "Re", lastName: "Ader" });
     expect(twice.status).toBe(409);
-    await succeed(people.reader, { do: "withdraw", claimId: claimId! }, "taken back");
+    await succeed(people.reader, { do: "withdraw", claimId: claimId! }, "withdrawn");
     expect(partsOf(await open(people.reader))).toEqual(["claim"]);
     const nameless = await press(people.reader, { do: "claim", lastName: "Only" });
     expect([nameless.status, nameless.text.includes('value="Only"')]).toEqual([400, true]);
@@ -802,8 +802,8 @@ describe.each([390, 1280])("%i pixels wide", (width) => {
         await write(page.getByLabel("Last name"), "Ader");
         await press(page.getByRole("button", { name: "Ask to belong to it" }));
         await told(page, "see below for its outcome");
-        await press(page.getByRole("button", { name: "Take it back" }));
-        await told(page, "taken back");
+        await press(page.getByRole("button", { name: "Withdraw the request" }));
+        await told(page, "withdrawn");
       }),
     );
 
@@ -812,7 +812,7 @@ describe.each([390, 1280])("%i pixels wide", (width) => {
         const { press, write } = handsOn(page);
         const empty = await m.addOrganization(service.database.owner);
         await page.goto(service.url + pathOf(empty.uri));
-        await write(page.getByLabel("E-mail of somebody"), people.writer);
+        await write(page.getByLabel("E-mail address of the new administrator"), people.writer);
         await press(page.getByRole("button", { name: "Appoint" }));
         await told(page, "has an administrator");
       }),

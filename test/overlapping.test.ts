@@ -157,7 +157,7 @@ test("a key that two operators rotate at once is followed by one key, of which t
     expect(next.expiresAt).toBe(null);
     expect(refused).toMatchObject({
       code: 2,
-      stdout: expect.stringContaining(`replaced by key ${next.keyId} already`),
+      stdout: expect.stringContaining(`already been replaced by key ${next.keyId}.`),
     });
   });
 });

@@ -361,7 +361,7 @@ describe("the forms of an organization", () => {
     ["appoint", "appoint_administrator", { email }, /has an administrator/],
     ["leave", "leave_organization", {}, /have left/],
     ["claim", "claim_organization", { firstName: "Ana", roles: ["digs"] }, /request to join was sent/],
-    ["withdraw", "withdraw_organization_claim", { claimId: "1" }, /taken back/],
+    ["withdraw", "withdraw_organization_claim", { claimId: "1" }, /withdrawn/],
   ])("%s asks one rule, and says what was done", async (action, rule, input, said) => {
     const sent = await sending({
       ...{ do: action, email, role: "org_admin", firstName: "Ana", duty: "digs", claimId: "1" },

@@ -115,7 +115,7 @@ describe("the page of an organization", () => {
       "Invite somebody",
       "Send them the address of this page. They sign in with their own e-mail, ask to belong to the organization below, and " +
         "[their claim](/admin/claims) is yours to approve, with the role that you choose.",
-      "[Begin a mail](mailto:?subject=Join%20River%20Mission)",
+      "[Write a mail](mailto:?subject=Join%20River%20Mission)",
       "Claims to it: 28",
       "[cy@o.example](/admin/claims/c3) pending, 4 Mar 2026",
       "Page 1 of 2 [Next](/x?claims=2 next)",
@@ -152,7 +152,7 @@ describe("the page of an organization", () => {
       { waitingClaim: { claimId: "c9", since } },
       [
         "You have asked to belong to it; that has waited for an answer since 2026-01-02 03:04 UTC.",
-        ...["→ /x?list=commitments", "{claimId=c9 hidden} {Take it back do=withdraw}"],
+        ...["→ /x?list=commitments", "{claimId=c9 hidden} {Withdraw the request do=withdraw}"],
       ],
     ],
     [
@@ -178,7 +178,7 @@ describe("the page of an organization", () => {
     expect(text.slice(start, start + 4)).toEqual([
       "Nobody manages it",
       "→ /x",
-      "E-mail of somebody whom this service knows, and who is to administer it {email= email ≤254 required}",
+      "E-mail address of the new administrator, whom this service must know {email= email ≤254 required}",
       "{Appoint do=appoint}",
     ]);
   });

@@ -237,10 +237,14 @@ test("who asks to belong is known by the names of the fields, and sees since whe
     "Role, as they put it": "Books",
   });
   expect((await as(PLATFORM).open(ORG_PATH)).text).toContain(`href="${QUEUE}/${rows[0]!.id}"`);
-  const back = await as(NOBODY).submit({ text: waiting }, ORG_PATH, filled(waiting, "Take it back", {}));
-  expect((await as(NOBODY).open(back.location!)).text).toContain("Your claim is taken back.");
+  const back = await as(NOBODY).submit(
+    { text: waiting },
+    ORG_PATH,
+    filled(waiting, "Withdraw the request", {}),
+  );
+  expect((await as(NOBODY).open(back.location!)).text).toContain("Your claim was withdrawn.");
   // It has ended without a decision: nobody is mailed that.
   const told = (await as(PLATFORM).open(`${QUEUE}?done=${rows[0]!.id}`)).text;
-  expect(told).toContain("was taken back by the claimant.");
+  expect(told).toContain("was withdrawn by the claimant.");
   expect(told).not.toContain("They get an e-mail.");
 });

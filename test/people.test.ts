@@ -830,7 +830,7 @@ test("no text of a stranger keeps a person from being erased, and what remains i
       code: 1,
       stderr: "",
       stdout: expect.stringMatching(
-        /^Nothing else is kept on this person\.\nThe address remains in app_public\.organizations, org_uri of \{"org_uri":"[^]*\n.* in app_private\.stuck, words of \{"id":1\}: .*\n$/,
+        /^Nothing else is stored about this person\.\nThe address remains in app_public\.organizations, org_uri of \{"org_uri":"[^]*\n.* in app_private\.stuck, words of \{"id":1\}: .*\n$/,
       ),
     });
   } finally {

@@ -126,7 +126,13 @@ test("what a status means is said in words that belong to it, wherever it is ans
       403: /may not do this/,
       404: /no such record/,
     },
-    ...{ 406: /Accept/, 409: /conflicts/, 410: /not kept/, 413: /too large/, 415: /media type or encoding/ },
+    ...{
+      406: /Accept/,
+      409: /conflicts/,
+      410: /no longer kept/,
+      413: /too large/,
+      415: /media type or encoding/,
+    },
     ...{ 422: /does not exist/, 429: /Too many/, 500: /failed/, 503: /does not answer/, 504: /too long/ },
   };
   expect([...said.keys()].toSorted()).toEqual(Object.keys(words));

@@ -117,7 +117,7 @@ describe("what is no search", () => {
     );
     expect(errors?.[0]?.extensions).toMatchObject({
       code: "validation_failed",
-      details: [{ path: "search", message: "must have a word in it" }],
+      details: [{ path: "search", message: "must contain a word" }],
     });
   });
 
@@ -201,7 +201,7 @@ describe("over REST", () => {
   );
 
   test.each([
-    ["!?", "must have a word in it"],
+    ["!?", "must contain a word"],
     ["x".repeat(201), "must have at most 200 characters"],
     ["a\0b", "must not contain a NUL character"],
   ])("%j is refused", async (q, message) => {

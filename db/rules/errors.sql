@@ -30,14 +30,14 @@ begin atomic
     (409, 'already_member', 'This person already belongs to the organization.'),
     (409, 'claim_pending', 'This person''s claim to the organization is already waiting for review.'),
     (409, 'has_administrator',
-      'This organization has somebody who manages its members, and who decides who else does.'),
+      'This organization already has an administrator, who decides who else becomes one.'),
     (409, 'last_admin',
       'An organization needs at least one active member who may manage its members; give someone else such a role first.'),
     (409, 'idempotency_key_reused',
       'This idempotency key was already used with a different request; use a new key for a new request.'),
 
     (410, 'changes_expired',
-      'Changes after this cursor are no longer all kept; read the lists again, and go on from a new cursor.'),
+      'Some changes after this cursor have been deleted; read the lists again and continue from a new cursor.'),
 
     (422, 'unknown_accelerator_code', 'One of the codes is not a current code of the accelerator scheme.'),
     (422, 'unknown_need', 'concernsNeedId does not name an existing need.'),

@@ -106,7 +106,7 @@ as $$
 begin
   perform app_private.require_own_identity(email);
   perform app_private.require_organization(null,
-    'This API key is for certain organizations; it does nothing that takes a permission for all of the platform.');
+    'This API key is for certain organizations and cannot be used for anything that requires a permission on the platform.');
   if not app_private.has_platform_permission(email, permission) then
     perform app_private.refuse('permission_required',
       format('This requires the platform permission %s, which the acting user does not have.', permission));

@@ -78,7 +78,7 @@ begin
   from app_private.permission_checks() as c
   where c.permission = key_reasons.permission and (c.routine is not null or cardinality(c.roles) > 0);
   return query select format('grant %s', (coalesce(reached, asking))[1]), reached is not null, 'insufficient_scope',
-    case when reached is not null then format('Its scope %s gets as far as: %s.', key.scope, array_to_string(reached, ', '))
+    case when reached is not null then format('Its scope %s can reach: %s.', key.scope, array_to_string(reached, ', '))
       else format('Its scope %s gives access to nothing that requires %s.', key.scope, permission) end;
   if key.networks is not null then
     return query select 'app_private.authenticate', true, null::text,
@@ -86,7 +86,7 @@ begin
   end if;
   if key.persons is not null then
     return query select 'app_private.require_own_identity', app_private.is_within(key.persons, lower(email)),
-      'key_not_for_person', format('It names as acting nobody but %s.', array_to_string(key.persons, ', '));
+      'key_not_for_person', format('It can be used only in the name of %s.', array_to_string(key.persons, ', '));
   end if;
   if key.organizations is not null then
     -- A permission that is required in this way is required for the whole platform.
@@ -95,7 +95,7 @@ begin
       where p.prosrc ~ format('app_private\.require_platform_permission\([^;]*''%s''', permission));
     return query select 'app_private.require_organization',
       not for_all and app_private.is_within(key.organizations, org_uri), 'key_not_for_organization',
-      case when for_all then format('It is for certain organizations, and %s is for all of the platform.', permission)
+      case when for_all then format('It is for certain organizations, and %s is a permission on the platform.', permission)
         else format('It is only for the organizations %s.', array_to_string(key.organizations, ', ')) end;
   end if;
 end

@@ -11,7 +11,7 @@ begin
     return null;
   end if;
   perform app_private.refuse_problems(
-    case when cardinality(words) = 0 then app_private.problem(path, 'must have a word in it') else '[]' end);
+    case when cardinality(words) = 0 then app_private.problem(path, 'must contain a word') else '[]' end);
   return (select string_agg(quote_literal(replace(word, '\', '\\')) || ':*', ' & ')::tsquery from unnest(words) as word);
 end
 $$;

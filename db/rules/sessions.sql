@@ -45,7 +45,7 @@ set search_path = pg_catalog, pg_temp
 begin atomic
   -- By its hash, like the addresses below: after a quarter of an hour nobody needs to know who was here.
   select app_private.use_up(format('sign-in network %s', encode(sha256(convert_to(network, 'utf8')), 'hex')),
-    'sign_ins_per_network', 'Too many have begun to sign in from this network; try again later.', interval '15 minutes');
+    'sign_ins_per_network', 'There have been too many sign-in attempts from this network; try again later.', interval '15 minutes');
 end;
 comment on function app_private.count_sign_in is
   'Counts one more attempt to sign in; refuses with 429 rate_limited when there are too many from one network.';

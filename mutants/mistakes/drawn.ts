@@ -45,9 +45,9 @@ export const DRAWN: readonly Mistake[] = [
   {
     rule: "who can what is asked of a permission",
     file: "admin/authorization.ts",
-    before: `    )
+    before: `on the platform")
     .requiredOption("--permission <permission>"`,
-    after: `    )
+    after: `on the platform")
     .option("--permission <permission>"`,
     tests: ["operator-options"],
     only: "authorization who-can asks for",

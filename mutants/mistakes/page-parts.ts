@@ -190,7 +190,7 @@ export const PAGE_PARTS: readonly Mistake[] = [
     "claims/outcomes",
     "what has become of it",
     "a claim that its claimant took back was rejected by nobody",
-    'if (status === "withdrawn") return html`was taken back by the claimant.`;\n',
+    'if (status === "withdrawn") return html`was withdrawn by the claimant.`;\n',
     "",
   ),
   inPart(

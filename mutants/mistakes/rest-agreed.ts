@@ -168,7 +168,7 @@ export const AGREED: readonly Mistake[] = [
     [
       "get /v0/changes",
       "changes are of one organization if that is asked for",
-      'orgUri: s.filterText.describe("Records of this organization alone."),',
+      'orgUri: s.filterText.describe("Only records of this organization."),',
       "",
     ],
     [

@@ -147,7 +147,7 @@ export const SIGN_IN: readonly Mistake[] = [
   {
     ...CONFIRM,
     rule: "a claim that still waits is not called approved",
-    before: 'pending: "confirmed, and waits for its review"',
+    before: 'pending: "confirmed, and waiting for review"',
     after: 'pending: "approved"',
   },
   {

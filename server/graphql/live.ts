@@ -108,7 +108,7 @@ export const LivePlugin = extendSchema(() => ({
       needId: UUID
       """The status before; null when it was created."""
       fromStatus: String
-      """The status since, often the same; null when it was deleted."""
+      """The status after, often the same; null when it was deleted."""
       toStatus: String
       """As the list of REST shows it now, which may be after later changes; null if it no longer exists."""
       item: JSON

@@ -76,10 +76,10 @@ export const WORDS: ReadonlyMap<string, string> = new Map<string, string>([
       pending: "It waits for its review.",
       approved: "The claimant belongs to the organization.",
       rejected: "A reviewer rejected it; the notes say why.",
-      withdrawn: "The claimant took it back.",
+      withdrawn: "The claimant withdrew it.",
     }),
     ...enumeration("ClaimResultVariant", "The immediate result of a claim to an organization.", {
-      claimed: "It was approved by itself.",
+      claimed: "It was approved automatically.",
       request_sent: "It was sent to the organization's administrators.",
       manual_review: "It was sent to the platform's reviewers.",
       new_org: "It proposes a new organization, and was sent to the platform's reviewers.",
@@ -89,13 +89,13 @@ export const WORDS: ReadonlyMap<string, string> = new Map<string, string>([
       platform: "The platform's reviewers.",
     }),
     ...enumeration("MembershipStatus", "Whether a person may act for an organization.", {
-      active: "They may, as far as their role goes.",
+      active: "They may, as far as their role allows.",
       suspended: "They may not until they are made active again.",
       revoked: "They no longer belong to it, and may claim again.",
     }),
     ...enumeration(
       "OrganizationRole",
-      "What a person is in an organization.",
+      "A person's role in an organization.",
       Object.fromEntries(
         Object.entries(organizationRoles).map(([role, { title, description }]) => [
           role,
@@ -108,7 +108,7 @@ export const WORDS: ReadonlyMap<string, string> = new Map<string, string>([
       active: "It is public.",
       rejected: "No claim to it was approved.",
     }),
-    ...enumeration("PlatformRole", "What a person is on the platform.", {
+    ...enumeration("PlatformRole", "A person's role on the platform.", {
       admin: "Reviews claims, and gives and takes roles.",
       support: "Helps people; sees who they are.",
     }),
@@ -139,13 +139,13 @@ export const WORDS: ReadonlyMap<string, string> = new Map<string, string>([
     lastName: "The person's last name.",
     userFirstName: "The claimant's first name.",
     userLastName: "The claimant's last name.",
-    role: "What the person is in the organization.",
+    role: "The person's role in the organization.",
     "ReviewOrganizationClaimInput.role": "The claimant's role if approved; org_member by default.",
     "OwnOrganizationClaim.role": "The role that the approval gave.",
-    platformRoles: "What the person is on the platform.",
+    platformRoles: "The person''s roles on the platform.",
     "SetPlatformRoleInput.role": "The role to give or take.",
     "SetPlatformRoleInput.action": "Whether to give it or take it; it is given by default.",
-    memberships: "Where the person belongs.",
+    memberships: "The organizations that the person belongs to.",
     roles: "What the person says they do there; shown to the reviewer.",
     statedRoles: "What the claimant says they do there.",
 
@@ -173,11 +173,11 @@ export const WORDS: ReadonlyMap<string, string> = new Map<string, string>([
     claim: "The claim to the organization.",
     claims: "The claims to organizations of this page.",
     resultVariant: "The immediate result of the claim.",
-    routedTo: "Who reviews it; null if it was approved by itself.",
+    routedTo: "Who reviews it; null if it was approved automatically.",
     reviewedAt: "When it was decided; null until then.",
     reviewedBy: "Who decided; null until somebody did.",
     reviewNotes: "What the reviewer wrote.",
-    "ReviewOrganizationClaimInput.notes": "Why; required to reject. The claimant gets to read it.",
+    "ReviewOrganizationClaimInput.notes": "Why; required to reject. The claimant will read it.",
     "ReviewOrganizationClaimInput.action": "What is decided.",
     decision: "What was decided.",
     newStatus: "Where the claim stands now.",

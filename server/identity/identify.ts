@@ -74,7 +74,7 @@ export function claimedBy(request: Request, expected: Credential): Claimed {
   if (!isToken(text)) return { kind: "key", text };
   if (given.in !== "header") {
     throw new ApiError("invalid_token", {
-      message: "A person's token may stand in the Authorization header alone: addresses end up in logs.",
+      message: "Send a person's token only in the Authorization header; URLs end up in logs.",
     });
   }
   return { kind: "token", text };
@@ -123,7 +123,7 @@ export async function callerBy(
   }
   if (!tokens) {
     throw new ApiError("invalid_token", {
-      message: "This service takes API keys, and no tokens of persons.",
+      message: "This service accepts API keys only, not persons'' tokens.",
     });
   }
   return callerAs(await tokens.identify(text));

@@ -57,8 +57,7 @@ const LINK_HEADER = {
 
 const ETAG_HEADER = {
   [RESPONSE_HEADERS.etag]: {
-    description:
-      "Names what was answered: sent as If-None-Match, it gets 304 for as long as the answer is the same.",
+    description: "Send it as If-None-Match to get 304 while the answer is unchanged.",
     schema: { type: "string" },
     example: 'W/"2jmj7l5rSw0yVb_vlWAYkK_YBwk"',
   },
@@ -66,13 +65,13 @@ const ETAG_HEADER = {
 
 const LOCATION_HEADER = {
   [RESPONSE_HEADERS.location]: {
-    description: "Where what was created is read.",
+    description: "The address of the new record.",
     schema: { type: "string" },
   },
 } as const;
 
 const UNCHANGED = {
-  304: { description: "The answer is the one that If-None-Match names.", headers: { ...ETAG_HEADER } },
+  304: { description: "Unchanged since the answer that If-None-Match names.", headers: { ...ETAG_HEADER } },
 } as const;
 
 function mayBeKept({ method, isPersonal }: RestRoute): boolean {

@@ -46,7 +46,7 @@ const MEANING: Readonly<Record<number, string>> = {
   404: "There is no such record.",
   406: "None of the media types in Accept is available.",
   409: "The request conflicts with what has already happened.",
-  410: "What was there is not kept any more.",
+  410: "It is no longer kept.",
   413: "The body is too large.",
   415: "The body's media type or encoding is not supported.",
   422: "The input is well-formed, but names something that does not exist.",

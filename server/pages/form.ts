@@ -33,6 +33,6 @@ export function formToken(secret: string): string {
 
 function notOurs(): ApiError {
   return new ApiError("session_not_allowed", {
-    message: "This form did not come from this service's own page, or too long ago; load the page again.",
+    message: "This form is not from this service's own page, or is too old; reload the page.",
   });
 }

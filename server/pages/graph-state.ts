@@ -51,9 +51,9 @@ function facts(status: GraphStatus): Content {
     verificationTrouble,
   } = status;
   const rows: [string, Content | string][] = [
-    ["Oldest change that waits", `${oldestPendingSeconds.toFixed(1)} s`],
+    ["Oldest waiting change", `${oldestPendingSeconds.toFixed(1)} s`],
     ["Last written", lastSyncedAt === null ? "never" : time(lastSyncedAt)],
-    ["Lists that wait", pendingLists.length === 0 ? "none" : pendingLists.join(", ")],
+    ["Lists waiting to be written", pendingLists.length === 0 ? "none" : pendingLists.join(", ")],
     ["Last verified as a whole", verifiedAt === null ? "not yet" : time(verifiedAt)],
     ["Drift", drift === null ? "not known yet" : `${format(drift)} differences left`],
   ];
@@ -64,7 +64,7 @@ function facts(status: GraphStatus): Content {
     rows.push(["Rebuild", `${format(done)} of ${format(rebuild.total)} records`]);
   }
   return html`<section class="card" aria-labelledby="facts">
-    <h2 id="facts">How far it is</h2>
+    <h2 id="facts">Progress</h2>
     <dl>
       ${rows.map(
         ([name, value]) =>

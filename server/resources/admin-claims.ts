@@ -41,7 +41,7 @@ export const claimItem = z
       .describe(
         "Whether org_domain is what a claimant says of a new organization, and not its registered domain.",
       ),
-    roles: z.array(z.string()).describe("The claimant's own: what they say they do there."),
+    roles: z.array(z.string()).describe("What the claimant says they do there."),
     history: z
       .array(
         z.object({
@@ -70,10 +70,13 @@ const similarOrganization = z
     alike: z
       .array(z.enum(["domain", "name", "website"]))
       .describe(
-        "By what: its name; its domain or website, which is the organization's or that of the claimant's address.",
+        "What makes it similar: its name; or its domain or website, which is that of the organization or of the claimant's address.",
       ),
     members: z.int().describe("How many active members it has."),
-    waiting: z.int().nullable().describe("How many claims wait for it; null where the caller may not know."),
+    waiting: z
+      .int()
+      .nullable()
+      .describe("How many claims to it are waiting; null if the caller may not know."),
   })
   .meta({ id: "SimilarOrganization" });
 
@@ -84,7 +87,7 @@ const listedClaim = claimItem
       .array(similarOrganization)
       .nullable()
       .describe(
-        "Organizations that may be the same one under another URI, likeliest first, at most eight; empty where there is none, null where looking for those of others had taken two seconds already.",
+        "Organizations that may be the same one under another URI, likeliest first, at most eight; empty if there are none, null if the two seconds for this search were used up by other claims.",
       ),
   })
   .meta({ id: "ListedOrganizationClaim" });
@@ -93,7 +96,7 @@ const claimReview = z.strictObject({
   claimId: s.uuid,
   action: s.oneOf(enums.claim_review_action),
   adminEmail: s.actingEmail,
-  notes: m.optionalText.describe("Why; required to reject. The claimant gets to read it."),
+  notes: m.optionalText.describe("Why; required to reject. The claimant will read it."),
   role: m.organizationRole
     .nullable()
     .optional()

@@ -15,7 +15,7 @@ import { item as engagementClaim } from "./engagement-claims.ts";
 import * as m from "./membership-schemas.ts";
 import { item as need } from "./needs.ts";
 
-const cursor = z.string().meta({ description: "Where to go on from: the next request's after." });
+const cursor = z.string().meta({ description: "Where to continue: the value of after in the next request." });
 
 const paging = {
   after: z
@@ -24,8 +24,8 @@ const paging = {
     .optional()
     .meta({
       description:
-        "Up to where you have read: the cursor of a change or the next of a page, whatever its filters. now: nothing " +
-        "but the cursor of this moment, to begin with. Without it, from the oldest change that is kept.",
+        "Up to where you have read: the cursor of a change or the next of a page, whatever its filters. now " +
+        "returns nothing but a cursor for this moment, to start from. Left out: from the oldest change that is kept.",
     }),
   limit: s.paging.limit,
 };
@@ -40,12 +40,10 @@ function changeOf(kinds: readonly string[], item: z.ZodType) {
     orgUri: s.httpUri,
     needId: s.uuid.nullable().describe("The need whose chain the record is in."),
     fromStatus: z.string().nullable().describe("The status before; null when it was created."),
-    toStatus: z.string().nullable().describe("The status since, often the same; null when it was deleted."),
+    toStatus: z.string().nullable().describe("The status after, often the same; null when it was deleted."),
     item: item
       .nullable()
-      .describe(
-        "As its list shows it now, which may be after later changes; null when it is not there any more.",
-      ),
+      .describe("As its list shows it now, which may be after later changes; null if it no longer exists."),
   });
 }
 
@@ -81,17 +79,17 @@ export function changeRoutes(database: Database): RestRoute[] {
       path: "/v0/changes",
       operationId: "listChanges",
       tag: "Changes",
-      summary: "Read what has changed, in the order in which it became visible",
+      summary: "List changes, in the order in which they became visible",
       description:
-        "Every committed change of needs, commitments and engagement claims once, deletions included; no reader who goes on " +
-        "from a cursor is passed over by a change that took longer to commit. To keep a copy: ask for after=now, read the " +
+        "Every committed change of needs, commitments and engagement claims once, deletions included; a reader who continues " +
+        "from a cursor misses none, not even one that took long to commit. To keep a copy: ask for after=now, read the " +
         "lists, then read the changes after that cursor. What changed longer ago than changes are kept (by default 30 days) is answered " +
         "with 410 changes_expired: read the lists again. An item is what its list shows at the moment of reading. A change of " +
         "graphStatus alone, which the worker makes later, is not reported.",
       query: z.object({
         ...paging,
-        kind: s.oneOf(RECORD_KINDS).optional().describe("Records of this kind alone."),
-        orgUri: s.filterText.describe("Records of this organization alone."),
+        kind: s.oneOf(RECORD_KINDS).optional().describe("Only records of this kind."),
+        orgUri: s.filterText.describe("Only records of this organization."),
         needId: s.uuid
           .optional()
           .describe("A need, with the commitments to it and the engagement claims that fulfil these."),
@@ -101,7 +99,7 @@ export function changeRoutes(database: Database): RestRoute[] {
         schema: pageOf(
           changeOf(RECORD_KINDS, z.union([need, commitment, engagementClaim])).meta({ id: "Change" }),
         ),
-        description: "The changes, first to last, and where to go on from.",
+        description: "The changes, first to last, and where to continue.",
       },
       errors: ["changes_expired"],
       handle: feedOf(database, "records", ["kind", "orgUri", "needId"]),
@@ -112,10 +110,10 @@ export function changeRoutes(database: Database): RestRoute[] {
       isPersonal: true,
       operationId: "listOrganizationClaimChanges",
       tag: "Claim review",
-      summary: "Read what has changed in the organization claims that one reviews",
+      summary: "List changes to the organization claims that you review",
       description:
-        "As GET /v0/changes, of the claims that GET /v0/admin/claims lists, without similar_organizations, which change without the claim. " +
-        "A claim is reported as updated also when its claimant or a reviewer is renamed or erased, and when somebody may review it " +
+        "Like GET /v0/changes, for the claims that GET /v0/admin/claims lists, without similar_organizations, which change without the claim. " +
+        "A claim is also reported as updated when its claimant or a reviewer is renamed or erased, and when somebody may review it " +
         "from then on who could not before. Claims that the reader may no longer see are not reported.",
       headers: m.actingAdmin,
       query: z.object(paging),
@@ -126,7 +124,7 @@ export function changeRoutes(database: Database): RestRoute[] {
             .extend({ fromStatus: m.claimStatus.nullable(), toStatus: m.claimStatus.nullable() })
             .meta({ id: "OrganizationClaimChange" }),
         ),
-        description: "The changes, first to last, and where to go on from.",
+        description: "The changes, first to last, and where to continue.",
       },
       errors: [...REFUSALS.forPerson, "permission_required", "changes_expired"],
       handle: feedOf(database, "claims", []),

@@ -54,7 +54,7 @@ export const choosingRoutes: RestRoute[] = [
     tag: "Organizations",
     summary: "List and search the public organizations, by name",
     description:
-      "Among these a person chooses the one to claim. A new organization is among them once its first claim is approved.",
+      "The organizations that a person can claim to belong to. A new one is listed once its first claim is approved.",
     query: z.object({
       q: q("its name, domain or website"),
       orgUri: s.filterText.describe("One organization, by its URI."),
@@ -85,7 +85,7 @@ export const choosingRoutes: RestRoute[] = [
     tag: "Organizations",
     summary: "Read one organization",
     description:
-      "Its URI is to be percent-encoded, slashes too. Where a proxy on the way undoes that, ask the list for the orgUri.",
+      "Percent-encode the URI, slashes included. If a proxy undoes that, use GET /v0/organizations?orgUri= instead.",
     params: z.object({ orgUri: s.httpUri.describe("The organization's URI.") }),
     answer: { status: 200, schema: organization, description: "The organization." },
     errors: ["organization_not_found"],

@@ -43,7 +43,7 @@ export function healthRoutes(parts: { database: Database; store: GraphStore; nam
         }),
         description:
           "degraded: the graph store does not answer, or is not the one that the worker writes (tripleCount is null), or the graph is known to be behind " +
-          "(graphState), or its verification fails, or everything in it was given other names since this server started. A store that takes long to count leaves the last count, or null, in tripleCount. Writes are kept until it is not. " +
+          "(graphState), or its verification fails, or everything in it was given other names since this server started. A store that takes long to count leaves the last count, or null, in tripleCount. Writes are kept meanwhile, and reach the graph afterwards. " +
           "pendingLists names the lists whose graph is not up to date. verifiedAt is when the whole graph was last compared with the " +
           "tables, and drift how many differences were found and left.",
       },

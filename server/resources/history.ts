@@ -20,7 +20,7 @@ function historyOf(
   const change = z.object({
     status: r.statusOf(record),
     changedAt: s.timestamp,
-    changedByEmail: s.email.nullable().meta({ description: "Null where the service did it by itself." }),
+    changedByEmail: s.email.nullable().meta({ description: "Null if the service itself did it." }),
   });
   return {
     method: "get",
@@ -32,7 +32,7 @@ function historyOf(
     answer: {
       status: 200,
       schema: z.object({ history: z.array(change) }),
-      description: "Each change; setting the status that a record has already is none.",
+      description: "Each change; setting the status that a record already has is not one.",
     },
     errors: [missing],
     statement: `

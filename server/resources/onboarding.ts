@@ -77,7 +77,9 @@ const userCheck = z
           role: m.organizationRole,
         }),
       )
-      .describe("Every organization that the person acts for, the newest first; the fields above are its."),
+      .describe(
+        "Every organization that the person acts for, newest first; the fields above are those of the first.",
+      ),
   })
   .meta({ id: "UserCheck" });
 
@@ -165,7 +167,7 @@ export const onboardingRoutes: RestRoute[] = [
     path: "/v0/onboarding/claims/withdraw",
     operationId: "withdrawOrganizationClaim",
     tag: "Onboarding",
-    summary: "Take back one's own claim while it waits for its review",
+    summary: "Withdraw your own claim while it is waiting for review",
     body: z.strictObject({ claimId: s.uuid, userEmail: s.actingEmail }),
     answer: { status: 200, schema: ownClaim, description: "The claim, withdrawn." },
     errors: [...REFUSALS.forPerson, "claim_not_found", "already_reviewed"],

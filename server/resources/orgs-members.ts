@@ -73,7 +73,7 @@ export const memberRoutes: RestRoute[] = [
     path: "/v0/orgs/members/leave",
     operationId: "leaveOrganization",
     tag: "Members",
-    summary: "End one's own membership",
+    summary: "End your own membership",
     body: z.strictObject({ orgUri: s.httpUri, userEmail: s.actingEmail }),
     answer: { status: 200, schema: member, description: "The membership, revoked." },
     errors: [...REFUSALS.forOrganization, "membership_required", "last_admin"],

@@ -135,7 +135,7 @@ ${notes}</textarea>
       </label>
       <div class="actions">
         <button type="submit" class="${action === "reject" ? "reject" : ""}">${verb}</button>
-        <a href="${back}">Back, and decide nothing</a>
+        <a href="${back}">Back, without deciding</a>
       </div>
     </form>`,
   };

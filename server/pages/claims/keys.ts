@@ -3,12 +3,12 @@ import { html } from "hono/html";
 
 const KEYS = [
   ["j", "the next claim"],
-  ["k", "the claim before"],
+  ["k", "the previous claim"],
   ["a", "approve with the role that is chosen"],
-  ["r", "reject; without a reason, to the field for it"],
+  ["r", "reject; without a reason, go to the field for it"],
   ["u", "undo the latest decision"],
   ["x", "choose the claim, to decide several at once"],
-  ["/", "to the search"],
+  ["/", "go to the search"],
 ] as const;
 
 export const keys = html`<details id="keys" class="card keys" hidden>

@@ -36,7 +36,7 @@ export function whose(claim: Pick<Line, "name" | "email" | "orgName">): Content 
 /** Who decided what, and when. */
 export function outcome({ status, reviewedBy, reviewedAt }: Line): Content {
   if (status === "pending") return html`still waits.`;
-  if (status === "withdrawn") return html`was taken back by the claimant.`;
+  if (status === "withdrawn") return html`was withdrawn by the claimant.`;
   const by = reviewedBy === null ? "without a review" : html`by <bdi>${reviewedBy}</bdi>`;
   return html`<b class="${status === "approved" ? "good" : "bad"}">${status}</b> ${by}${
       reviewedAt === null ? "" : html`, ${time(reviewedAt)}`

@@ -82,7 +82,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   appointed: "The organization has an administrator now.",
   left: "You have left the organization.",
   claimed: "Your request to join was sent; see below for its outcome.",
-  withdrawn: "Your claim is taken back.",
+  withdrawn: "Your claim was withdrawn.",
   nothing: "Nothing was different, so nothing was changed.",
 };
 

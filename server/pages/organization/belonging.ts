@@ -28,7 +28,7 @@ function current(visit: Visit, standing: Standing, refusal?: ApiError): Content 
       ${button(
         visit,
         "withdraw",
-        "Take it back",
+        "Withdraw the request",
         html`<input name="claimId" type="hidden" value="${waitingClaim.claimId}" />`,
       )}`;
   }
@@ -70,7 +70,7 @@ export function appointment(visit: Visit, refusal?: ApiError): Content {
     <form method="post" action="${ownAddress(visit)}">
       ${visit.proof}
       <label>
-        E-mail of somebody whom this service knows, and who is to administer it
+        E-mail address of the new administrator, whom this service must know
         <input
           name="email"
           type="email"

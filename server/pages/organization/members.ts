@@ -85,7 +85,7 @@ function invitation({ orgName }: Organization): Content {
       <a href="/admin/claims">their claim</a> is yours to approve, with the role that you choose.
     </p>
     <p>
-      <a href="mailto:?${new URLSearchParams({ subject }).toString().replaceAll("+", "%20")}">Begin a mail</a>
+      <a href="mailto:?${new URLSearchParams({ subject }).toString().replaceAll("+", "%20")}">Write a mail</a>
     </p>
   </details>`;
 }

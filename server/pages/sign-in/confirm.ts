@@ -14,7 +14,7 @@ export const CONFIRM = "/confirm-address";
 
 const STATES: Record<string, string> = {
   approved: "approved",
-  pending: "confirmed, and waits for its review",
+  pending: "confirmed, and waiting for review",
 };
 
 /** Shows the claims that wait to be confirmed. */
@@ -31,7 +31,7 @@ export function showClaims(sessions: Sessions): RequestHandler {
     if (waiting.claims.length === 0) {
       return sendPage(request, response, {
         title: "Nothing to confirm",
-        content: html`<p>Nothing waits in your name to be confirmed.</p>`,
+        content: html`<p>Nothing in your name is waiting to be confirmed.</p>`,
       });
     }
     const back = ownPath(returnTo);
@@ -89,7 +89,9 @@ export function confirmClaims(sessions: Sessions): RequestHandler {
     );
     await sendPage(request, response, {
       title: "Thank you",
-      content: html`<p>${outcomes.length > 0 ? "Your address is confirmed." : "Nothing waits any more."}</p>
+      content: html`<p>
+          ${outcomes.length > 0 ? "Your address is confirmed." : "Nothing is waiting any more."}
+        </p>
         <ul>
           ${items}
         </ul>`,
@@ -103,6 +105,7 @@ function secretOf(request: Request, token: unknown): string | undefined {
 
 function over(): ApiError {
   return new ApiError("sign_in_refused", {
-    message: "This link was used before, or is older than seven days. Sign in to see what waits for you.",
+    message:
+      "This link has already been used, or is older than seven days. Sign in to see what is waiting for you.",
   });
 }

@@ -70,7 +70,7 @@ function showSignIn({ provider, ownUrl }: SignInParts): RequestHandler {
     const returnTo = ownPath(request.query["returnTo"]);
     if (request.query["sent"] !== undefined) {
       return sendPage(request, response, {
-        title: "Look into your mail",
+        title: "Check your mail",
         content: html`<p>
           A link is on its way to the address that you gave. It works once, for 15 minutes, and only in this
           browser.
@@ -216,7 +216,7 @@ function requireHttps(ownUrl: () => string): RequestHandler {
   return (request, _response, next) => {
     if (request.secure || !ownUrl().startsWith("https:")) return next();
     throw new ApiError("sign_in_refused", {
-      message: "Sign-in is over https alone; behind a proxy, TRUST_PROXY lets this service know of it.",
+      message: "Sign-in requires https; behind a proxy, set TRUST_PROXY.",
     });
   };
 }
