@@ -4,6 +4,7 @@ import { isIPv4 } from "node:net";
 import { parseEnv } from "node:util";
 import { z } from "zod";
 import {
+  byDefault,
   decimal,
   host,
   httpUrl,
@@ -121,10 +122,10 @@ export class ConfigError extends Error {
   override name = "ConfigError";
 }
 
-const PORT = 3000;
 const ENV_FILE = ".env";
 // One of the embedded store's four query threads is left for the service's own queries.
 const READERS_FOR_CALLERS = 3;
+const DATA = "https://data.example.org";
 const NAMESPACE = "https://ontology.example.org/core#";
 const http = ["http", "https"];
 const PLATFORM = "https://app.example.org";
@@ -139,15 +140,15 @@ const postgres = secret(
 const endpoint = secret(url(http, `${STORE}/query`, { query: true }));
 
 const environment = z.object({
-  PORT: optional(port),
-  HOST: optional(host),
+  PORT: byDefault(port, 3_000),
+  HOST: byDefault(host, "127.0.0.1"),
   DATABASE_URL: postgres,
   DATABASE_LISTEN_URL: postgres,
   DATABASE_READ_URL: postgres,
-  DATABASE_READ_MAX_LAG_MS: optional(whole(1, 10_000)),
-  DATABASE_POOL_SIZE: optional(whole(1, 1_000)),
-  STATEMENT_TIMEOUT_MS: optional(milliseconds()),
-  MIGRATION_WAIT_MS: optional(milliseconds(0)),
+  DATABASE_READ_MAX_LAG_MS: byDefault(whole(1, 10_000), 500),
+  DATABASE_POOL_SIZE: byDefault(whole(1, 1_000), 20),
+  STATEMENT_TIMEOUT_MS: byDefault(milliseconds(), 10_000),
+  MIGRATION_WAIT_MS: byDefault(milliseconds(0), 60_000),
   FUSEKI_URL: optional(httpUrl(STORE)),
   SPARQL_QUERY_URL: endpoint,
   SPARQL_UPDATE_URL: endpoint,
@@ -156,24 +157,28 @@ const environment = z.object({
     z.string().refine((user) => !user.includes(":"), "must be a user's name, without a colon"),
   ),
   FUSEKI_PASSWORD: secret(z.string()),
-  GRAPH_DATA_URL: optional(
-    httpUrl("https://data.example.org").refine(
+  GRAPH_DATA_URL: byDefault(
+    httpUrl(DATA).refine(
       (value) => !value.endsWith("/"),
-      "must be a URL that does not end with a slash, such as https://data.example.org",
+      `must be a URL that does not end with a slash, such as ${DATA}`,
     ),
+    DATA,
   ),
-  NAMESPACE_URL: optional(
+  NAMESPACE_URL: byDefault(
     url(http, NAMESPACE).refine(
       (value) => /^[^#]*[#/]$/.test(value),
       `must be a URL that ends with # or /, such as ${NAMESPACE}`,
     ),
+    NAMESPACE,
   ),
   PLATFORM_URL: optional(
     // Pages link to each other from the root, and the cookies of sessions are for all paths.
-    httpUrl(PLATFORM).refine(
-      (value) => /^[a-z]+:\/\/[^/]*\/?$/.test(value),
-      `must be a URL without a path, such as ${PLATFORM}: the service is not served below one`,
-    ),
+    httpUrl(PLATFORM)
+      .refine(
+        (value) => /^[a-z]+:\/\/[^/]*\/?$/.test(value),
+        `must be a URL without a path, such as ${PLATFORM}: the service is not served below one`,
+      )
+      .transform((value) => value.replace(/\/$/, "")),
   ),
   SMTP_URL: secret(
     // URLs of other schemes than http can lack a host, and mails to no host would wait for ever.
@@ -182,8 +187,8 @@ const environment = z.object({
       `must be a URL with a host, such as ${MAIL_SERVER}`,
     ),
   ),
-  MAIL_FROM: optional(sender),
-  CORS_ORIGINS: optional(origins),
+  MAIL_FROM: byDefault(sender, "Engagement Graph <no-reply@localhost>"),
+  CORS_ORIGINS: byDefault(origins, ["*"]),
   OIDC_ISSUER: optional(
     issuers.refine(
       (list) => list.every(({ issuer }) => isSafeProvider(issuer)),
@@ -193,25 +198,28 @@ const environment = z.object({
   OIDC_AUDIENCE: optional(z.string()),
   OIDC_CLIENT_ID: optional(z.string()),
   OIDC_CLIENT_SECRET: secret(z.string()),
-  RATE_LIMIT_PER_MINUTE: optional(whole(1, 1_000_000_000)),
-  UNKNOWN_KEYS_PER_MINUTE: optional(whole(1, 1_000_000_000)),
-  TRUST_PROXY: optional(proxies),
-  ANSWER_MAX_BYTES: optional(whole(100_000, 100_000_000)),
-  GRAPHQL_MS_PER_REQUEST: optional(whole(10, 600_000)),
+  RATE_LIMIT_PER_MINUTE: byDefault(whole(1, 1_000_000_000), 200),
+  UNKNOWN_KEYS_PER_MINUTE: byDefault(whole(1, 1_000_000_000), 60),
+  TRUST_PROXY: byDefault(proxies, 0),
+  ANSWER_MAX_BYTES: byDefault(whole(100_000, 100_000_000), 10_000_000),
+  GRAPHQL_MS_PER_REQUEST: byDefault(whole(10, 600_000), 500),
   PERSISTED_DOCUMENTS: optional(z.string()),
-  PERSISTED_DOCUMENTS_ONLY: optional(oneOf("true", "false")),
-  SPARQL_TIMEOUT_MS: optional(milliseconds()),
+  PERSISTED_DOCUMENTS_ONLY: byDefault(
+    oneOf("true", "false").transform((word) => word === "true"),
+    false,
+  ),
+  SPARQL_TIMEOUT_MS: byDefault(milliseconds(), 30_000),
   SPARQL_CONCURRENCY: optional(whole(1, 100)),
-  MAX_CONNECTIONS: optional(whole(1, 1_000_000)),
-  KEEP_ALIVE_TIMEOUT_MS: optional(milliseconds()),
-  SHUTDOWN_DELAY_MS: optional(milliseconds(0)),
-  SHUTDOWN_TIMEOUT_MS: optional(milliseconds(0)),
-  GRAPH_VERIFY: optional(oneOf("repair", "report")),
-  GRAPH_VERIFY_SHARE: optional(decimal(0, 1)),
-  GRAPH_VERIFY_DAYS: optional(decimal(0, 365)),
-  LOG_LEVEL: optional(oneOf("fatal", "error", "warn", "info", "debug", "trace", "silent")),
+  MAX_CONNECTIONS: byDefault(whole(1, 1_000_000), 10_000),
+  KEEP_ALIVE_TIMEOUT_MS: byDefault(milliseconds(), 75_000),
+  SHUTDOWN_DELAY_MS: byDefault(milliseconds(0), 0),
+  SHUTDOWN_TIMEOUT_MS: byDefault(milliseconds(0), 30_000),
+  GRAPH_VERIFY: byDefault(oneOf("repair", "report"), "repair"),
+  GRAPH_VERIFY_SHARE: byDefault(decimal(0, 1), 0.02),
+  GRAPH_VERIFY_DAYS: byDefault(decimal(0, 365), 1),
+  LOG_LEVEL: byDefault(oneOf("fatal", "error", "warn", "info", "debug", "trace", "silent"), "info"),
   METRICS_PORT: optional(port),
-  DATA_DIR: optional(z.string()),
+  DATA_DIR: byDefault(z.string(), ".data"),
 });
 
 /** Every variable that the service reads. */
@@ -223,11 +231,15 @@ export const SECRETS = VARIABLES.filter((name) => environment.shape[name].meta()
 /** The names of all variables that settings can be given in. */
 export const SETTINGS: readonly string[] = [...VARIABLES, ...SECRETS.map((name) => `${name}_FILE`)];
 
+type Settings = z.infer<typeof environment>;
+
 /**
- * Reads the configuration from an environment, and from the files that it names.
+ * Reads the variables of an environment (that of this process, in which processConfig puts those of `.env`), and the
+ * files that they name.
+ * @returns each variable as it is set, or its default
  * @throws ConfigError that names the first variable that cannot be used, and says what it must be
  */
-export function loadConfig(env: NodeJS.ProcessEnv): Config {
+export function readSettings(env = process.env): { settings: Settings; secretFiles: Config["secretFiles"] } {
   const { values, secretFiles } = readSecretFiles(env);
   const parsed = environment.safeParse({ ...env, ...values });
   if (!parsed.success) {
@@ -236,28 +248,35 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     const from = name in values ? `${name}_FILE: its content` : `${name}:`;
     throw new ConfigError(`${from} ${issue?.message ?? "is not valid"}`);
   }
-  const e = parsed.data;
+  return { settings: parsed.data, secretFiles };
+}
+
+/**
+ * Reads the configuration from an environment.
+ * @throws ConfigError as readSettings, or that names a variable that contradicts another
+ */
+export function loadConfig(env: NodeJS.ProcessEnv): Config {
+  const { settings: e, secretFiles } = readSettings(env);
   refuseContradictions(e);
-  const platformUrl = e.PLATFORM_URL?.replace(/\/$/, "");
   return Object.freeze({
-    port: e.PORT ?? PORT,
-    host: hostOf(e),
+    port: e.PORT,
+    host: e.HOST,
     databaseUrl: e.DATABASE_URL,
     databaseListenUrl: e.DATABASE_LISTEN_URL,
     databaseRead: Object.freeze({
       url: e.DATABASE_READ_URL,
-      maxLagMs: e.DATABASE_READ_MAX_LAG_MS ?? 500,
+      maxLagMs: e.DATABASE_READ_MAX_LAG_MS,
     }),
-    databasePoolSize: e.DATABASE_POOL_SIZE ?? 20,
-    migrationWaitMs: e.MIGRATION_WAIT_MS ?? 60_000,
-    statementTimeoutMs: e.STATEMENT_TIMEOUT_MS ?? 10_000,
+    databasePoolSize: e.DATABASE_POOL_SIZE,
+    migrationWaitMs: e.MIGRATION_WAIT_MS,
+    statementTimeoutMs: e.STATEMENT_TIMEOUT_MS,
     graphStore: graphStore(e),
-    graphDataUrl: e.GRAPH_DATA_URL ?? "https://data.example.org",
-    namespaceUrl: e.NAMESPACE_URL ?? NAMESPACE,
-    platformUrl,
+    graphDataUrl: e.GRAPH_DATA_URL,
+    namespaceUrl: e.NAMESPACE_URL,
+    platformUrl: e.PLATFORM_URL,
     smtpUrl: e.SMTP_URL,
-    mailFrom: e.MAIL_FROM ?? "Engagement Graph <no-reply@localhost>",
-    corsOrigins: Object.freeze(e.CORS_ORIGINS ?? ["*"]),
+    mailFrom: e.MAIL_FROM,
+    corsOrigins: Object.freeze(e.CORS_ORIGINS),
     oidc:
       e.OIDC_ISSUER && e.OIDC_AUDIENCE !== undefined
         ? Object.freeze({
@@ -281,31 +300,31 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
             clientSecret: e.OIDC_CLIENT_SECRET,
           })
         : undefined,
-    rateLimitPerMinute: e.RATE_LIMIT_PER_MINUTE ?? 200,
-    unknownKeysPerMinute: e.UNKNOWN_KEYS_PER_MINUTE ?? 60,
-    trustProxy: e.TRUST_PROXY ?? 0,
-    answerMaxBytes: e.ANSWER_MAX_BYTES ?? 10_000_000,
-    graphqlMsPerRequest: e.GRAPHQL_MS_PER_REQUEST ?? 500,
+    rateLimitPerMinute: e.RATE_LIMIT_PER_MINUTE,
+    unknownKeysPerMinute: e.UNKNOWN_KEYS_PER_MINUTE,
+    trustProxy: e.TRUST_PROXY,
+    answerMaxBytes: e.ANSWER_MAX_BYTES,
+    graphqlMsPerRequest: e.GRAPHQL_MS_PER_REQUEST,
     persistedDocuments: Object.freeze({
       path: e.PERSISTED_DOCUMENTS,
-      isOnly: e.PERSISTED_DOCUMENTS_ONLY === "true",
+      isOnly: e.PERSISTED_DOCUMENTS_ONLY,
     }),
-    sparqlTimeoutMs: e.SPARQL_TIMEOUT_MS ?? 30_000,
+    sparqlTimeoutMs: e.SPARQL_TIMEOUT_MS,
     sparqlConcurrency: e.SPARQL_CONCURRENCY ?? (graphStore(e) ? 8 : READERS_FOR_CALLERS),
-    maxConnections: e.MAX_CONNECTIONS ?? 10_000,
-    keepAliveTimeoutMs: e.KEEP_ALIVE_TIMEOUT_MS ?? 75_000,
+    maxConnections: e.MAX_CONNECTIONS,
+    keepAliveTimeoutMs: e.KEEP_ALIVE_TIMEOUT_MS,
     shutdown: Object.freeze({
-      delayMs: e.SHUTDOWN_DELAY_MS ?? 0,
-      timeoutMs: e.SHUTDOWN_TIMEOUT_MS ?? 30_000,
+      delayMs: e.SHUTDOWN_DELAY_MS,
+      timeoutMs: e.SHUTDOWN_TIMEOUT_MS,
     }),
     graphVerification: Object.freeze({
-      share: e.GRAPH_VERIFY_SHARE ?? 0.02,
-      days: e.GRAPH_VERIFY_DAYS ?? 1,
-      repair: e.GRAPH_VERIFY !== "report",
+      share: e.GRAPH_VERIFY_SHARE,
+      days: e.GRAPH_VERIFY_DAYS,
+      repair: e.GRAPH_VERIFY === "repair",
     }),
-    logLevel: e.LOG_LEVEL ?? "info",
+    logLevel: e.LOG_LEVEL,
     metricsPort: e.METRICS_PORT,
-    dataDir: e.DATA_DIR ?? ".data",
+    dataDir: e.DATA_DIR,
     secretFiles: Object.freeze(secretFiles),
   });
 }
@@ -336,8 +355,8 @@ function readSecretFiles(env: NodeJS.ProcessEnv) {
   return { values, secretFiles };
 }
 
-function refuseContradictions(e: z.infer<typeof environment>): void {
-  if (e.METRICS_PORT !== undefined && e.METRICS_PORT !== 0 && e.METRICS_PORT === (e.PORT ?? PORT)) {
+function refuseContradictions(e: Settings): void {
+  if (e.METRICS_PORT !== undefined && e.METRICS_PORT !== 0 && e.METRICS_PORT === e.PORT) {
     throw new ConfigError(`METRICS_PORT: must differ from PORT, which is ${e.METRICS_PORT}`);
   }
   for (const [name, other] of [
@@ -354,12 +373,12 @@ function refuseContradictions(e: z.infer<typeof environment>): void {
       throw new ConfigError(`${other}: must be set too, as ${name} is`);
     }
   }
-  if (e.PERSISTED_DOCUMENTS_ONLY === "true" && e.PERSISTED_DOCUMENTS === undefined) {
+  if (e.PERSISTED_DOCUMENTS_ONLY && e.PERSISTED_DOCUMENTS === undefined) {
     throw new ConfigError("PERSISTED_DOCUMENTS: must be set too, as PERSISTED_DOCUMENTS_ONLY is");
   }
   const leading = (["SMTP_URL", "OIDC_CLIENT_ID"] as const).find((name) => e[name] !== undefined);
   // With a configured database it is a service for others, even if it listens only for a local proxy.
-  const serving = isLoopback(hostOf(e)) ? e.DATABASE_URL && "DATABASE_URL is" : `HOST is ${hostOf(e)}`;
+  const serving = isLoopback(e.HOST) ? e.DATABASE_URL && "DATABASE_URL is" : `HOST is ${e.HOST}`;
   if (leading && serving && e.PLATFORM_URL === undefined) {
     throw new ConfigError(
       `PLATFORM_URL: must be set too, as ${leading} is and ${serving}: links would lead to the address that the server listens on, ` +
@@ -371,11 +390,7 @@ function refuseContradictions(e: z.infer<typeof environment>): void {
   }
 }
 
-function hostOf(e: z.infer<typeof environment>): string {
-  return e.HOST ?? "127.0.0.1";
-}
-
-function graphStore(e: z.infer<typeof environment>): Config["graphStore"] {
+function graphStore(e: Settings): Config["graphStore"] {
   const fuseki = e.FUSEKI_URL === undefined ? undefined : storeUrls(e.FUSEKI_URL);
   const queryUrl = e.SPARQL_QUERY_URL ?? fuseki?.queryUrl;
   const updateUrl = e.SPARQL_UPDATE_URL ?? fuseki?.updateUrl;

@@ -12,6 +12,15 @@ const plain = (number: number) => number.toLocaleString("en");
 
 /** A setting that may be unset; an empty value means unset too, as in compose files. */
 export function optional<T extends z.ZodType>(form: T) {
+  return unlessEmpty(form.optional());
+}
+
+/** A setting with a value for when it is unset. */
+export function byDefault<T extends z.ZodType>(form: T, value: z.util.NoUndefined<z.output<T>>) {
+  return unlessEmpty(form.default(value));
+}
+
+function unlessEmpty<T extends z.ZodType>(form: T) {
   return z.preprocess((text, context) => {
     if (typeof text !== "string" || text === "") return undefined;
     const problem =
@@ -28,7 +37,7 @@ export function optional<T extends z.ZodType>(form: T) {
     if (problem === undefined) return text;
     context.addIssue(problem);
     return z.NEVER;
-  }, form.optional());
+  }, form);
 }
 
 /** A setting that is a secret or may contain one: it is masked where settings are shown, and can come from a file. */

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { readSettings, SECRETS, VARIABLES, type Config } from "../config.ts";
 import type { AdminContext } from "./context.ts";
 
 const MASK = "********";
@@ -9,61 +10,37 @@ export function registerConfig(program: Command, context: AdminContext): void {
     .command("config")
     .description("Show the effective configuration, with secrets masked")
     .action(() => {
-      const { config } = context;
-      const shown = {
-        PORT: config.port,
-        HOST: config.host,
-        DATABASE_URL: config.databaseUrl ? maskedUrl(config.databaseUrl) : null,
-        DATABASE_LISTEN_URL: config.databaseListenUrl ? maskedUrl(config.databaseListenUrl) : null,
-        DATABASE_READ_URL: config.databaseRead.url ? maskedUrl(config.databaseRead.url) : null,
-        DATABASE_READ_MAX_LAG_MS: config.databaseRead.maxLagMs,
-        DATABASE_POOL_SIZE: config.databasePoolSize,
-        STATEMENT_TIMEOUT_MS: config.statementTimeoutMs,
-        MIGRATION_WAIT_MS: config.migrationWaitMs,
-        SPARQL_QUERY_URL: config.graphStore ? maskedUrl(config.graphStore.queryUrl) : null,
-        SPARQL_UPDATE_URL: config.graphStore ? maskedUrl(config.graphStore.updateUrl) : null,
-        SPARQL_GRAPH_STORE_URL: config.graphStore ? maskedUrl(config.graphStore.graphStoreUrl) : null,
-        FUSEKI_USER: config.graphStore?.user ?? null,
-        FUSEKI_PASSWORD: config.graphStore?.password ? MASK : null,
-        GRAPH_DATA_URL: config.graphDataUrl,
-        NAMESPACE_URL: config.namespaceUrl,
-        PLATFORM_URL: config.platformUrl ?? null,
-        SMTP_URL: config.smtpUrl ? maskedUrl(config.smtpUrl) : null,
-        MAIL_FROM: config.mailFrom,
-        CORS_ORIGINS: config.corsOrigins.join(","),
-        OIDC_ISSUER:
-          config.oidc?.issuers
-            .map((issuer) => [issuer, ...(config.oidc?.domains?.[issuer] ?? [])].join(" "))
-            .join(",") ?? null,
-        OIDC_AUDIENCE: config.oidc?.audience ?? null,
-        OIDC_CLIENT_ID: config.signIn?.clientId ?? null,
-        OIDC_CLIENT_SECRET: config.signIn?.clientSecret === undefined ? null : MASK,
-        RATE_LIMIT_PER_MINUTE: config.rateLimitPerMinute,
-        UNKNOWN_KEYS_PER_MINUTE: config.unknownKeysPerMinute,
-        TRUST_PROXY: [config.trustProxy].flat().join(","),
-        ANSWER_MAX_BYTES: config.answerMaxBytes,
-        GRAPHQL_MS_PER_REQUEST: config.graphqlMsPerRequest,
-        PERSISTED_DOCUMENTS: config.persistedDocuments.path ?? null,
-        PERSISTED_DOCUMENTS_ONLY: config.persistedDocuments.isOnly,
-        SPARQL_TIMEOUT_MS: config.sparqlTimeoutMs,
-        SHUTDOWN_DELAY_MS: config.shutdown.delayMs,
-        SHUTDOWN_TIMEOUT_MS: config.shutdown.timeoutMs,
-        SPARQL_CONCURRENCY: config.sparqlConcurrency,
-        MAX_CONNECTIONS: config.maxConnections,
-        KEEP_ALIVE_TIMEOUT_MS: config.keepAliveTimeoutMs,
-        GRAPH_VERIFY: config.graphVerification.repair ? "repair" : "report",
-        GRAPH_VERIFY_SHARE: config.graphVerification.share,
-        GRAPH_VERIFY_DAYS: config.graphVerification.days,
-        LOG_LEVEL: config.logLevel,
-        METRICS_PORT: config.metricsPort ?? null,
-        DATA_DIR: config.dataDir,
-        ...config.secretFiles,
-      };
+      const shown = { ...shownSettings(context.config), ...context.config.secretFiles };
       context.print(
         shown,
         Object.entries(shown).map(([name, value]) => `${name}=${value ?? UNSET[name] ?? "(unset)"}`),
       );
     });
+}
+
+/** Each variable with its value, but for FUSEKI_URL: instead of it, the three URLs that follow from it. */
+function shownSettings({ graphStore, sparqlConcurrency }: Config) {
+  const { settings } = readSettings();
+  const values: Readonly<Partial<Record<(typeof VARIABLES)[number], string | number | boolean | undefined>>> =
+    {
+      ...settings,
+      SPARQL_QUERY_URL: graphStore?.queryUrl,
+      SPARQL_UPDATE_URL: graphStore?.updateUrl,
+      SPARQL_GRAPH_STORE_URL: graphStore?.graphStoreUrl,
+      SPARQL_CONCURRENCY: sparqlConcurrency,
+      CORS_ORIGINS: settings.CORS_ORIGINS.join(","),
+      OIDC_ISSUER: settings.OIDC_ISSUER?.map(({ issuer, domains }) => [issuer, ...domains].join(" ")).join(
+        ",",
+      ),
+      TRUST_PROXY: String(settings.TRUST_PROXY),
+    };
+  return Object.fromEntries(
+    VARIABLES.filter((name) => name !== "FUSEKI_URL").map((name) => {
+      const value = values[name];
+      if (value === undefined) return [name, null];
+      return [name, SECRETS.includes(name) ? masked(name, String(value)) : value];
+    }),
+  );
 }
 
 const UNSET: Record<string, string> = {
@@ -78,6 +55,10 @@ const UNSET: Record<string, string> = {
   OIDC_CLIENT_ID: "(unset: links by mail sign in)",
   METRICS_PORT: "(unset: off)",
 };
+
+function masked(name: string, text: string): string {
+  return name.endsWith("_URL") ? maskedUrl(text) : MASK;
+}
 
 // A password can be in the user part and, for PostgreSQL, in the query string.
 function maskedUrl(text: string): string {

@@ -11,6 +11,7 @@ import {
   isLoopback,
   isSafeProvider,
   loadConfig,
+  readSettings,
   SECRETS,
   SETTINGS,
   VARIABLES,
@@ -593,7 +594,7 @@ describe("admin config", () => {
     OIDC_ISSUER: "https://id.example",
     OIDC_AUDIENCE: "engagement",
     OIDC_CLIENT_ID: "engagement",
-    OIDC_CLIENT_SECRET: "s3cret-f",
+    OIDC_CLIENT_SECRET: "urn:s3cret-f",
     PLATFORM_URL: "https://app.example.org",
   };
 
@@ -624,7 +625,9 @@ describe("admin config", () => {
 
   test("is one JSON value with --json", async () => {
     const { stdout } = await admin(["config", "--json"], settings);
-    expect(JSON.parse(stdout)).toMatchObject({ PORT: 3000, FUSEKI_PASSWORD: "********", METRICS_PORT: null });
+    expect(JSON.parse(stdout)).toMatchObject({
+      ...{ PORT: 3000, FUSEKI_PASSWORD: "********", OIDC_CLIENT_SECRET: "********", METRICS_PORT: null },
+    });
     expect(stdout).not.toContain("s3cret");
   });
 
@@ -703,6 +706,14 @@ test("the README's table, the operator's tool and the schema name the same varia
   const shown = Object.keys(JSON.parse(stdout) as object);
   // Shown as the three URLs that follow from it.
   expect(shown.toSorted()).toEqual(VARIABLES.filter((name) => name !== "FUSEKI_URL").toSorted());
+
+  const cells = [...table.matchAll(/^\| (`[A-Z_`, ]+?) +\| (.+?) +\|/gm)].map((row) =>
+    row.slice(1).map((cell) => cell.replaceAll("`", "").split(", ")),
+  );
+  const said = cells.flatMap(([names, texts]) => names!.map((name, place) => [name, texts![place]]));
+  const defaults: Record<string, unknown> = readSettings({}).settings;
+  const known = said.filter(([name]) => defaults[name!] !== undefined);
+  expect(known).toEqual(known.map(([name]) => [name, String(defaults[name!])]));
 });
 
 describe("a file .env", () => {

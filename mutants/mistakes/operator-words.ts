@@ -217,34 +217,6 @@ export const OPERATOR_WORDS: readonly Mistake[] = [
     'SMTP_HOST: "(unset: mail is logged and kept)"',
   ]),
   ...slips(
-    "config",
-    "admin/config.ts",
-    [
-      "under its own name",
-      "the number of connections is shown under its own name",
-      "MAX_CONNECTIONS: config.maxConnections,",
-      "MAX_CONNECTIONS: config.sparqlConcurrency,",
-    ],
-    [
-      "however their names",
-      "what opens the door for queries is not shown",
-      "maskedUrl(config.graphStore.queryUrl)",
-      "config.graphStore.queryUrl",
-    ],
-    [
-      "however their names",
-      "what opens the door for graphs is not shown",
-      "maskedUrl(config.graphStore.graphStoreUrl)",
-      "config.graphStore.graphStoreUrl",
-    ],
-    [
-      "however their names",
-      "what opens the direct way to the database is not shown",
-      "maskedUrl(config.databaseListenUrl)",
-      "config.databaseListenUrl",
-    ],
-  ),
-  ...slips(
     WORDS,
     "admin/graph.ts",
     [

@@ -5,8 +5,8 @@ export const OPERATOR: readonly Mistake[] = [
   {
     rule: "two ports are not the same",
     file: "config.ts",
-    before: "e.METRICS_PORT !== undefined && e.METRICS_PORT !== 0 && e.METRICS_PORT === (e.PORT ?? PORT)",
-    after: "e.METRICS_PORT !== undefined && e.METRICS_PORT !== 0 && e.METRICS_PORT === e.PORT",
+    before: "e.METRICS_PORT !== undefined && e.METRICS_PORT !== 0 && e.METRICS_PORT === e.PORT",
+    after: "false",
     tests: ["config"],
     only: "contradicts itself",
   },
