@@ -1,6 +1,7 @@
 // npm start: everything in one process. Starts the embedded PostgreSQL and graph store unless others are
 // configured, then the worker and the server, and on a signal stops all of them in reverse order.
 import "./process/compiled.ts";
+import { once } from "node:events";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { Session } from "node:inspector/promises";
 import { createServer } from "node:net";
@@ -179,11 +180,9 @@ async function announce(dir: string, url: string): Promise<void> {
 
 /** Tries the port before anything else is started, so that a clash is reported at once. */
 async function requireFreePort(config: Config): Promise<void> {
-  const probe = createServer();
-  await new Promise<void>((listening, failed) => {
-    probe.once("error", failed).listen(config.port, config.host, listening);
-  });
-  await new Promise((closed) => probe.close(closed));
+  const probe = createServer().listen(config.port, config.host);
+  await once(probe, "listening");
+  await probe[Symbol.asyncDispose]();
 }
 
 /** @returns the URL of a database that answers, as the role that owns the schema */

@@ -90,8 +90,7 @@ export async function freePort(wanted = 0): Promise<number> {
     const probe = createServer().listen(port, "127.0.0.1");
     try {
       await once(probe, "listening");
-      probe.close();
-      await once(probe, "close");
+      await probe[Symbol.asyncDispose]();
       return port;
     } catch (error) {
       if (draw === DRAWS) throw error;

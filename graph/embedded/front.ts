@@ -56,8 +56,7 @@ async function main({ dir, port, queryTimeoutMs }: FrontOptions): Promise<void> 
 
   parentPort?.once("message", () => {
     void (async () => {
-      const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
-      server.closeIdleConnections();
+      const closed = server[Symbol.asyncDispose]();
       setTimeout(() => server.closeAllConnections(), STOP_GRACE_MS).unref();
       await engine.stop();
       server.closeAllConnections();
