@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import { Option } from "commander";
 import type { Command } from "commander";
 import type pg from "pg";
@@ -234,7 +234,7 @@ function newKey(): string {
 }
 
 function hashOf(key: string): Buffer {
-  return createHash("sha256").update(key).digest();
+  return hash("sha256", key, "buffer");
 }
 
 function tellNew(

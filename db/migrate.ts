@@ -1,5 +1,5 @@
 // Brings a database to the current schema: each migration once, the rules in full every time.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { runMigrations } from "graphile-worker";
@@ -109,7 +109,7 @@ async function readMigrations(folder: string): Promise<Migration[]> {
   return Promise.all(
     (await migrationsIn(folder)).map(async (version) => {
       const sql = await readFile(join(folder, `${version}.sql`), "utf8");
-      return { version, sql, checksum: createHash("sha256").update(sql).digest("hex") };
+      return { version, sql, checksum: hash("sha256", sql, "hex") };
     }),
   );
 }

@@ -1,5 +1,5 @@
 // Whether a database has the migrations and rules of this program's version.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -26,9 +26,7 @@ class OtherVersion extends Error {
  * and applies it stays with the same edition, so that programs of that edition keep running.
  */
 export async function editionOf(rules: string): Promise<string> {
-  return createHash("sha256")
-    .update(await readFile(join(rules, "SHA256SUMS")))
-    .digest("hex");
+  return hash("sha256", await readFile(join(rules, "SHA256SUMS")), "hex");
 }
 
 /** What this program needs and a database lacks: the path of a migration, db/rules, or undefined. */

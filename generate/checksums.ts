@@ -2,7 +2,7 @@
 // that a migration edited after its release fails a test.
 // db/rules/SHA256SUMS: a line for each file of the rules in its current state. Together these lines name the
 // edition of the rules (db/release.ts).
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Generated } from "./generated.ts";
@@ -15,9 +15,7 @@ async function sumsOf(folder: string, isWanted: (file: string) => boolean = () =
   const files = names.filter((file) => file.endsWith(".sql") && isWanted(file)).toSorted();
   const lines = await Promise.all(
     files.map(async (file) => {
-      const sum = createHash("sha256")
-        .update(await readFile(join(DB, folder, file)))
-        .digest("hex");
+      const sum = hash("sha256", await readFile(join(DB, folder, file)), "hex");
       return `${sum}  ${file}\n`;
     }),
   );

@@ -1,6 +1,6 @@
 // Fills a fresh database with something to look at. Records go through the same functions as everybody else's, on
 // behalf of the people they name, so that no demo record can break a rule.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type pg from "pg";
 import { loadDemoChurches } from "./churches.ts";
 import {
@@ -20,7 +20,7 @@ import {
  */
 export const DEMO_KEY = "ek_demo-key-for-the-loopback-address-only-0000";
 export const DEMO_KEY_ID = "00000000-0000-4000-8000-00000000de30";
-const DEMO_KEY_HASH = createHash("sha256").update(DEMO_KEY).digest();
+const DEMO_KEY_HASH = hash("sha256", DEMO_KEY, "buffer");
 
 /** Whether nothing has been put into the database yet: no organization, no key. */
 export async function isUntouched(db: pg.Pool): Promise<boolean> {

@@ -1,5 +1,5 @@
 // One process at a time may use a store directory; the others can find out where it is being served.
-import { createHash, randomBytes, randomUUID, timingSafeEqual } from "node:crypto";
+import { hash, randomBytes, randomUUID, timingSafeEqual } from "node:crypto";
 import { chmod, link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import type { IncomingMessage, Server } from "node:http";
 import { join } from "node:path";
@@ -115,7 +115,7 @@ function authorization(password: string): string {
 }
 
 function digest(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
+  return hash("sha256", text, "buffer");
 }
 
 /** Where the directory is being served, if it is. */

@@ -157,8 +157,8 @@ export const IDENTITY_BORDERS: readonly Mistake[] = [
   {
     rule: "the policy of a limit names whose it is",
     file: "server/identity/rate-limit.ts",
-    before: ".update(key).digest",
-    after: '.update("").digest',
+    before: 'hash("sha256", key, "base64")',
+    after: 'hash("sha256", "", "base64")',
     tests: ["rate-window"],
     only: "a partition of its own",
   },

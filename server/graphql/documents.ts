@@ -1,6 +1,6 @@
 // Documents that the operator has registered, which callers may send by id: the appendix "Persisted
 // Documents" of GraphQL over HTTP.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
@@ -10,7 +10,7 @@ import { ApiError } from "../errors.ts";
 
 const invalid = (message: string) => new ApiError("validation_failed", { message });
 
-const idOf = (text: string) => `sha256:${createHash("sha256").update(text).digest("hex")}`;
+const idOf = (text: string) => `sha256:${hash("sha256", text, "hex")}`;
 
 /** The parameters of a request that say which text to run, not yet checked. */
 type Asked = { query?: unknown; documentId?: unknown };

@@ -1,5 +1,5 @@
 // Which key is calling. The database decides what it may do; here it is only looked up, and cached briefly.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { ApiError } from "../errors.ts";
 import type { Connections } from "../postgres/connections.ts";
@@ -67,8 +67,7 @@ export class KeyRing {
    * @throws ApiError 401 invalid_api_key when the key is unknown, expired or revoked; 403 when it is not for this address
    */
   async identify(text: string, address: string): Promise<Key> {
-    const hash = createHash("sha256").update(text).digest("base64");
-    const key = await this.#find(hash, address);
+    const key = await this.#find(hash("sha256", text, "base64"), address);
     if (!key) throw new ApiError("invalid_api_key");
     if (!key.isForAddress) throw new ApiError("key_not_for_address");
     this.#uses.note(key.keyId);

@@ -1,7 +1,7 @@
 // The rate limit of a caller, a key or a person, shared by all processes of a service. The database counts,
 // but is not queried for each request: a process takes a small part of the limit at a time and hands it out
 // by itself.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { RequestHandler, Response } from "express";
 import { LRUCache } from "lru-cache";
 import type pg from "pg";
@@ -213,7 +213,7 @@ export class RateLimit {
   #shareOf(key: string, limit: number): Share {
     const known = this.#shares.get(key);
     if (known?.limit === limit) return known;
-    const partition = createHash("sha256").update(key).digest("base64").slice(0, 16);
+    const partition = hash("sha256", key, "base64").slice(0, 16);
     const policy = `"${limit}-in-1min"; q=${limit}; w=${WINDOW_SECONDS}; pk=:${partition}:`;
     const share = { limit, left: 0, owed: 0, taken: 0, refused: 0, endsAt: 0, asking: undefined, policy };
     this.#shares.set(key, share);

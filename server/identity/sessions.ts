@@ -1,7 +1,7 @@
 // Sessions and how they begin, on the server's side: it makes the secrets and passes their hashes to the
 // database, which decides (db/rules/sessions.sql). Nothing is cached here, so a session that was ended is
 // over with the next request.
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import type { Connections } from "../postgres/connections.ts";
 import { currentRequest } from "../request-context.ts";
 import { Lookup } from "./lookup.ts";
@@ -174,5 +174,5 @@ export class Sessions {
 }
 
 function hashOf(secret: string): Buffer {
-  return createHash("sha256").update(secret).digest();
+  return hash("sha256", secret, "buffer");
 }

@@ -1,6 +1,6 @@
 // Persons' tokens: JSON Web Tokens signed by an OpenID provider. This checks that a token is genuine, for
 // this service, and valid now; the database decides who its actor is, and what they may do.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { decodeJwt, decodeProtectedHeader, errors, jwtVerify } from "jose";
 import type { JWTPayload, JWTVerifyOptions, JWTVerifyResult } from "jose";
 import type { Logger } from "pino";
@@ -122,7 +122,7 @@ export function personOf(
   if (believed && !believed.includes(email.slice(email.indexOf("@") + 1).toLowerCase())) {
     throw invalid("This provider is not trusted for addresses of this domain.");
   }
-  const digest = createHash("sha256").update(`${issuer} ${subject}`).digest("hex");
+  const digest = hash("sha256", `${issuer} ${subject}`, "hex");
   const id = digest.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, "$1-$2-$3-$4-$5");
   return { id, issuer, subject, email };
 }

@@ -1,6 +1,6 @@
 // Limits how often an address may come with an unknown key, token or session: looking one up costs a query,
 // and guessing should be slow.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Request, RequestHandler } from "express";
 import { LRUCache } from "lru-cache";
 import { ApiError } from "../errors.ts";
@@ -68,7 +68,7 @@ export function limitUnknownKeys(
     // count.
     const claimed = claimedBy(request, expected);
     const gone = hungUp(response);
-    const name = `${claimed.kind} ${createHash("sha256").update(claimed.text).digest("base64")}`;
+    const name = `${claimed.kind} ${hash("sha256", claimed.text, "base64")}`;
     const identify = () => callerBy(claimed, credentials, request);
     request.identity = { ...(await find(name, request, identify)), gone };
     keepKnowing(request, async () => ({ ...(await identify()), gone }));

@@ -1,5 +1,5 @@
 // The forms of these pages: checks that they come from a page of ours, in the browser to which it was sent.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import express from "express";
 import type { RequestHandler } from "express";
 import { ApiError } from "../errors.ts";
@@ -28,7 +28,7 @@ export const requireOwnForm: RequestHandler = (request, _response, next) => {
 
 /** Proves that the sender has seen our page: other sites can make a browser send its cookie, not read it. */
 export function formToken(secret: string): string {
-  return createHash("sha256").update(`form ${secret}`).digest("base64url");
+  return hash("sha256", `form ${secret}`, "base64url");
 }
 
 function notOurs(): ApiError {

@@ -1,5 +1,5 @@
 // Cursors: where a page of a list ended, so that an index finds the next one, however far down the list.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 /** A record's place in the order of its list: when it was created, or updated, in microseconds since 1970, and its id. */
 export type Place = { at: number; id: string };
@@ -38,7 +38,7 @@ export function readCursor(cursor: string, filtered: unknown): Place | undefined
 }
 
 function markOf(filtered: unknown): string {
-  return createHash("sha256").update(JSON.stringify(filtered)).digest("base64url").slice(0, 8);
+  return hash("sha256", JSON.stringify(filtered), "base64url").slice(0, 8);
 }
 
 function encode(values: readonly unknown[]): string {
