@@ -28,6 +28,24 @@ comment on function app_private.approval_warnings is
   'afterwards; already_member if the claimant is suspended or has another role than asked, because a membership that already exists '
   'stays as it is.';
 
+create function app_private.appointment_refusal(org_uri text, out refusal text)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if not exists (
+    select from app_public.organizations as o where o.org_uri = appointment_refusal.org_uri and o.status = 'active')
+  then
+    refusal := 'organization_not_found';
+  elsif app_private.is_managed(org_uri) then
+    refusal := 'has_administrator';
+  end if;
+end
+$$;
+comment on function app_private.appointment_refusal is
+  'The error with which the appointment of an administrator for an organization is refused, whoever appoints whom; null if it '
+  'is possible.';
+
 create function app_public.appoint_administrator(
   org_uri text, user_email text, admin_email text, role app_public.organization_role default 'org_admin'
 ) returns app_public.organization_member
@@ -35,7 +53,7 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  organization app_public.organizations;
+  refusal text;
 begin
   admin_email := app_private.acting_email(admin_email);
   role := coalesce(role, 'org_admin');
@@ -46,16 +64,15 @@ begin
          else app_private.problem('role', 'must be a role that includes members:manage') end
     || app_private.email_problems('adminEmail', admin_email));
   perform app_private.name_actor(admin_email);
-  organization := app_private.lock_organization(org_uri);
+  perform app_private.lock_organization(org_uri);
   perform app_private.require_platform_permission(admin_email, 'roles:assign');
   if lower(user_email) = lower(admin_email) then
     perform app_private.refuse('permission_required',
       'You cannot appoint yourself; another administrator of the platform must.');
   end if;
-  if organization.org_uri is null or organization.status <> 'active' then
-    perform app_private.refuse('organization_not_found');
-  elsif app_private.is_managed(org_uri) then
-    perform app_private.refuse('has_administrator');
+  refusal := app_private.appointment_refusal(org_uri);
+  if refusal is not null then
+    perform app_private.refuse(refusal);
   end if;
   return app_private.add_member(org_uri, (app_private.known_user(user_email)).email, role);
 end

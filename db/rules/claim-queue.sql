@@ -1,5 +1,6 @@
 -- The review queue of the service's pages (server/pages/claims): the claims that the person who is calling may review, found
--- and counted, and what a reviewer needs to know of one. Decisions are made in claim-review.sql, as for all callers.
+-- and counted, also on the page of an organization, and what a reviewer needs to know of one. Decisions are made in
+-- claim-review.sql, as for all callers.
 
 -- Loads pg_trgm, for the settings below (see church-conditions.sql).
 do $$ begin perform public.similarity('', ''); end $$;
@@ -397,3 +398,37 @@ end;
 comment on function app_private.has_decided_so is
   'Whether the person who is calling has already decided a claim in exactly this way: when a form is sent twice, nothing is '
   'left to do the second time.';
+
+create function app_private.claims_to_organization(org_uri text, "limit" integer, "offset" integer)
+returns app_public.organization_claim_page
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  reviewer constant text := app_private.current_person();
+  sees_all constant boolean := app_private.has_platform_permission(reviewer, 'claims:review');
+  page app_public.organization_claim_page;
+begin
+  perform app_private.require_own_identity(reviewer);
+  -- As in organization_claims_for_review.
+  if not sees_all and org_uri <> all (app_private.organizations_reviewed(reviewer, sees_all)) then
+    perform app_private.refuse('permission_required');
+  end if;
+  select count(*) into page.total from app_private.claims_reviewed(sees_all, array[org_uri], null) as c
+  where c.org_uri = claims_to_organization.org_uri;
+  page.claims := array(
+    select app_private.claim_item(shown)
+    from (
+      -- Details are looked up only for the claims on the page.
+      select c.claim_id from app_private.claims_reviewed(sees_all, array[org_uri], null) as c
+      where c.org_uri = claims_to_organization.org_uri
+      order by app_private.review_status(c.status) <> 'pending', c.created_at desc, c.claim_id desc
+      limit "limit" offset "offset") as found
+    join app_public.organization_claims as shown on shown.claim_id = found.claim_id
+    order by app_private.review_status(shown.status) <> 'pending', shown.created_at desc, shown.claim_id desc);
+  return page;
+end
+$$;
+comment on function app_private.claims_to_organization is
+  'Claims to an organization, for a person who may review them and is calling: waiting ones first, then newest first. '
+  'Errors: 403 permission_required.';

@@ -407,3 +407,17 @@ end;
 comment on function app_private.graph_status is
   'The state of the graph according to the tables, in the terms of `graph status`: rest.health with its reason, the progress '
   'of a rebuild, the number of records of each kind by state, and the latest twenty refusals of the load check.';
+
+create function app_private.graph_status_for_operators() returns jsonb
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  -- People who assign roles run the platform. Others must not see the reason and the refusals, which may contain addresses.
+  perform app_private.require_platform_permission(app_private.current_person(), 'roles:assign');
+  return app_private.graph_status();
+end
+$$;
+comment on function app_private.graph_status_for_operators is
+  'app_private.graph_status for the person who is calling, who needs the platform permission roles:assign. Errors: 403 '
+  'permission_required.';

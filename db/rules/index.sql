@@ -42,9 +42,7 @@
 \ir mail.sql
 \ir churches.sql
 \ir trail.sql
-\ir desk.sql
 \ir chain.sql
-\ir organization-desk.sql
 \ir reasons.sql
 \ir mentions.sql
 \ir people.sql

@@ -1,4 +1,5 @@
--- What people may see and do about their own claims and memberships: list and withdraw claims, and leave an organization.
+-- What people may see and do about their own claims and memberships: list and withdraw claims, leave an organization, and
+-- see what they are and may do there, for its page (server/pages/organization).
 
 create function app_private.own_claim(claim app_public.organization_claims) returns app_public.own_organization_claim
 language sql stable
@@ -108,3 +109,34 @@ comment on function app_public.leave_organization is
   E'@resultFieldName member\n@actor user_email\nEnds a person''s own membership of an organization, or the standing that an '
   'approved claim gives them; they may claim again. Errors: 400 validation_failed, 403 not_your_identity, '
   'key_not_for_person, key_not_for_organization, membership_required, insufficient_scope, 409 last_admin.';
+
+create function app_private.own_standing_in(org_uri text) returns jsonb
+language sql stable security definer
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select jsonb_build_object(
+    'role', s.acting,
+    'membership', (
+      select m.status from app_public.memberships as m
+      where m.org_uri = own_standing_in.org_uri and m.user_id = person.user_id),
+    'permissions', array(
+      select p.permission from app_public.organization_permissions as p where p.role = s.acting order by 1),
+    'waitingClaim', (
+      select jsonb_build_object('claimId', c.claim_id, 'since', c.created_at)
+      from app_public.organization_claims as c
+      where c.org_uri = own_standing_in.org_uri and c.user_id = person.user_id
+        and app_private.review_status(c.status) = 'pending'),
+    'firstName', person.first_name, 'lastName', person.last_name,
+    'appoints', app_private.has_platform_permission(asked.person, 'roles:assign')
+      and app_private.appointment_refusal(own_standing_in.org_uri) is null,
+    'reviews', app_private.has_platform_permission(asked.person, 'claims:review')
+      or own_standing_in.org_uri in (select app_private.managed_organizations(asked.person)))
+  from (select app_private.current_person() as person) as asked
+  left join app_public.users as person on lower(person.email) = lower(asked.person)
+  left join lateral (
+    select every.acting from app_private.standings as every
+    where every.user_id = person.user_id and every.org_uri = own_standing_in.org_uri and every.acting is not null limit 1
+  ) as s on true;
+end;
+comment on function app_private.own_standing_in is
+  'The role, permissions and waiting claim of the person who is calling in an organization: its page shows links accordingly.';

@@ -99,6 +99,24 @@ begin atomic
 end;
 comment on function app_private.has_platform_permission is 'Whether one of a person''s platform roles includes a permission.';
 
+create function app_private.own_permissions() returns text[]
+language sql stable security definer
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select array(
+    select p.permission
+    from app_public.users as u
+    join app_private.platform_powers as p on p.user_id = u.user_id
+    where lower(u.email) = lower(app_private.current_person())
+    union
+    -- Who manages members reviews the claims that are sent to them.
+    select 'claims:review' where exists (select from app_private.managed_organizations(app_private.current_person()))
+    order by 1);
+end;
+comment on function app_private.own_permissions is
+  'The platform permissions of the person who is calling, with claims:review if they review any claims: the pages show links '
+  'accordingly.';
+
 create function app_private.require_platform_permission(email text, permission text) returns void
 language plpgsql stable
 set search_path = pg_catalog, pg_temp

@@ -4,7 +4,7 @@ import type { Mistake } from "../mistake.ts";
 export const DESK: readonly Mistake[] = [
   {
     rule: "who manages an organization sees the claims that were sent there, and not those that were sent to the platform",
-    file: "db/rules/organization-desk.sql",
+    file: "db/rules/claim-queue.sql",
     before: "select c.claim_id from app_private.claims_reviewed(sees_all, array[org_uri], null) as c",
     after: "select c.claim_id from app_public.organization_claims as c",
     tests: ["organization-page"],
@@ -12,7 +12,7 @@ export const DESK: readonly Mistake[] = [
   },
   {
     rule: "who reviews no claims of an organization is refused them, whatever the page shows",
-    file: "db/rules/organization-desk.sql",
+    file: "db/rules/claim-queue.sql",
     before: "if not sees_all and org_uri <> all (",
     after: "if not sees_all and '' = all (",
     tests: ["organization-page"],
@@ -20,15 +20,15 @@ export const DESK: readonly Mistake[] = [
   },
   {
     rule: "the page offers no appointment where somebody manages the organization",
-    file: "db/rules/organization-desk.sql",
-    before: "and not app_private.is_managed(own_standing_in.org_uri),",
+    file: "db/rules/own-standing.sql",
+    before: "and app_private.appointment_refusal(own_standing_in.org_uri) is null,",
     after: ",",
     tests: ["organization-page"],
     only: "to each what they may see",
   },
   {
     rule: "a suspended member is shown nothing that a member is",
-    file: "db/rules/organization-desk.sql",
+    file: "db/rules/own-standing.sql",
     before: "and every.acting is not null limit 1",
     after: "limit 1",
     tests: ["organization-page"],

@@ -135,8 +135,8 @@ export const GAPS_IN_RULES: readonly Mistake[] = [
   {
     rule: "nobody is appointed to what was rejected",
     file: "db/rules/appointments.sql",
-    before: "organization.status <> 'active' then",
-    after: "organization.status = 'proposed' then",
+    before: "and o.status = 'active')",
+    after: "and o.status <> 'proposed')",
     tests: ["own-standing"],
     only: "only proposed, or was rejected",
   },

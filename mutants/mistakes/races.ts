@@ -44,10 +44,10 @@ export const RACES: readonly Mistake[] = [
   {
     rule: "who appoints somebody is asked for their role once it is their turn",
     file: "db/rules/appointments.sql",
-    before: `  organization := app_private.lock_organization(org_uri);
+    before: `  perform app_private.lock_organization(org_uri);
   perform app_private.require_platform_permission(admin_email, 'roles:assign');`,
     after: `  perform app_private.require_platform_permission(admin_email, 'roles:assign');
-  organization := app_private.lock_organization(org_uri);`,
+  perform app_private.lock_organization(org_uri);`,
     tests: ["authority-in-turn"],
     only: "appoints nobody",
   },

@@ -137,7 +137,7 @@ export const OVERSEEN: readonly Mistake[] = [
     "'updatedAt', organization.updated_at",
     "'updatedAt', organization.created_at",
   ]),
-  ...slips("organization-page", "db/rules/organization-desk.sql", [
+  ...slips("organization-page", "db/rules/own-standing.sql", [
     "knows of its visitors",
     "a claim has waited since it was made",
     "'since', c.created_at",

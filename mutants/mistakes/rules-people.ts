@@ -272,7 +272,7 @@ export const PEOPLE: readonly Mistake[] = [
   },
   {
     rule: "the graph's state, with its reasons, is for those who run the platform",
-    file: "db/rules/desk.sql",
+    file: "db/rules/graph-store.sql",
     before: "perform app_private.require_platform_permission(app_private.current_person(), 'roles:assign');",
     after: "perform app_private.require_platform_permission(app_private.current_person(), 'users:read');",
     tests: ["graph-state-page"],

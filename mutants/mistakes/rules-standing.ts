@@ -38,8 +38,8 @@ export const STANDING: readonly Mistake[] = [
   {
     rule: "nobody is appointed in an organization that is only proposed",
     file: "db/rules/appointments.sql",
-    before: "if organization.org_uri is null or organization.status <> 'active' then",
-    after: "if organization.org_uri is null then",
+    before: " and o.status = 'active')",
+    after: ")",
     tests: ["own-standing"],
     only: "appointed to what is only proposed",
   },
@@ -102,7 +102,7 @@ export const STANDING: readonly Mistake[] = [
   },
   {
     rule: "who manages members is shown the way to the claims",
-    file: "db/rules/desk.sql",
+    file: "db/rules/platform-users.sql",
     before:
       "\n    union\n    -- Who manages members reviews the claims that are sent to them.\n    select 'claims:review' where exists (select from app_private.managed_organizations(app_private.current_person()))",
     after: "",

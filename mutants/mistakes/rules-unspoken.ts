@@ -20,7 +20,7 @@ export const UNSPOKEN_RULES: readonly Mistake[] = [
   },
   {
     rule: "a person's permissions are found in any case of the address",
-    file: "db/rules/desk.sql",
+    file: "db/rules/platform-users.sql",
     before: "where lower(u.email) = lower(app_private.current_person())",
     after: "where u.email = app_private.current_person()",
     tests: ["graph-state-page"],
@@ -28,7 +28,7 @@ export const UNSPOKEN_RULES: readonly Mistake[] = [
   },
   {
     rule: "claims that wait come first on an organization's page",
-    file: "db/rules/organization-desk.sql",
+    file: "db/rules/claim-queue.sql",
     before: "order by app_private.review_status(c.status) <> 'pending', c.created_at desc",
     after: "order by c.created_at desc",
     tests: ["organization-page"],
@@ -36,9 +36,16 @@ export const UNSPOKEN_RULES: readonly Mistake[] = [
   },
   {
     rule: "the number of claims on an organization's page counts those that the visitor sees",
+<<<<<<< HEAD
     file: "db/rules/organization-desk.sql",
     before: "into page.total from app_private.claims_reviewed(sees_all, array[org_uri], null) as c",
     after: "into page.total from app_public.organization_claims as c",
+=======
+    file: "db/rules/claim-queue.sql",
+    before:
+      "where c.org_uri = claims_to_organization.org_uri and (sees_all or c.routed_to = 'organization');",
+    after: "where c.org_uri = claims_to_organization.org_uri;",
+>>>>>>> a3d9cfe (Put the functions for pages where their subject is, and say once when an administrator can be appointed)
     tests: ["organization-page"],
     only: "claims that wait|claims to those",
   },

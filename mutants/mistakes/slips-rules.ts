@@ -152,7 +152,7 @@ export const SLIPS_IN_RULES: readonly Mistake[] = [
   },
   {
     rule: "a claim that is decided waits for nothing on its organization's page",
-    file: "db/rules/organization-desk.sql",
+    file: "db/rules/own-standing.sql",
     before: "        and app_private.review_status(c.status) = 'pending'),\n    'firstName'",
     after: "        and c.status <> 'withdrawn' limit 1),\n    'firstName'",
     tests: ["organization-page"],

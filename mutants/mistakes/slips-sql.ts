@@ -68,7 +68,7 @@ export const SLIPS_IN_SQL: readonly Mistake[] = [
   },
   {
     rule: "the last name of an organization's visitor is not their first",
-    file: "db/rules/organization-desk.sql",
+    file: "db/rules/own-standing.sql",
     before: "'firstName', person.first_name, 'lastName', person.last_name,",
     after: "'firstName', person.last_name, 'lastName', person.first_name,",
     tests: ["organization-page"],

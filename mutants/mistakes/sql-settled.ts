@@ -219,7 +219,7 @@ export const SETTLED: readonly Mistake[] = [
   },
   {
     rule: "claims of the same time have one order, on each page of an organization",
-    file: "db/rules/organization-desk.sql",
+    file: "db/rules/claim-queue.sql",
     before: "shown.created_at desc, shown.claim_id desc);",
     after: "shown.created_at desc, shown.claim_id);",
     tests: ["organization-page"],
@@ -227,7 +227,7 @@ export const SETTLED: readonly Mistake[] = [
   },
   {
     rule: "nor does a page of them begin with others than those that the page before ended with",
-    file: "db/rules/organization-desk.sql",
+    file: "db/rules/claim-queue.sql",
     before: "c.created_at desc, c.claim_id desc\n      limit",
     after: "c.created_at desc, c.claim_id\n      limit",
     tests: ["organization-page"],
