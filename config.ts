@@ -447,6 +447,11 @@ export function processConfig(): Config {
   return loadConfig(process.env);
 }
 
+/** The address of the service where it listens itself. */
+export function urlAt(host: string, port: number): string {
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
 /** Whether an address can be reached only from this machine. */
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || (isIPv4(host) && host.startsWith("127."));

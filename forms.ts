@@ -173,16 +173,19 @@ export const host = z
 const PROXIES =
   "must be the number of proxies before the service, or their addresses or networks, comma-separated";
 
+/** Addresses that Express knows by name. */
+const RANGES = ["loopback", "linklocal", "uniquelocal"];
+
 /** The proxies that are trusted: their number, or their addresses. */
 export const proxies = z.string().transform((value, context): number | string[] => {
   if (/^\d$/.test(value)) return Number(value);
   const networks = value.split(",").map((network) => network.trim());
-  if (!networks.every(isNetwork)) context.addIssue(PROXIES);
+  if (!networks.every((network) => RANGES.includes(network) || isNetwork(network))) context.addIssue(PROXIES);
   return networks;
 });
 
-function isNetwork(text: string): boolean {
-  if (["loopback", "linklocal", "uniquelocal"].includes(text)) return true;
+/** Whether a text is an address, or a network in CIDR notation. */
+export function isNetwork(text: string): boolean {
   const [, address = "", bits = "0"] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   return isIP(address) > 0 && Number(bits) <= (isIP(address) === 4 ? 32 : 128);
 }

@@ -1,6 +1,6 @@
 // Parsers for the options of `keys`.
-import { isIP } from "node:net";
 import { InvalidArgumentError } from "commander";
+import { isNetwork } from "../forms.ts";
 
 /** A repeatable option. */
 export function several(text: string, before: string[] = []): string[] {
@@ -8,15 +8,8 @@ export function several(text: string, before: string[] = []): string[] {
 }
 
 export function network(text: string, before?: string[]): string[] {
-  const [address = "", bits, ...rest] = text.split("/");
-  const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
-  if (
-    rest.length > 0 ||
-    address.includes("%") ||
-    most < 0 ||
-    (bits !== undefined && !/^\d{1,3}$/.test(bits)) ||
-    Number(bits ?? 0) > most
-  ) {
+  // PostgreSQL knows no zones of addresses, such as fe80::1%eth0.
+  if (text.includes("%") || !isNetwork(text)) {
     throw new InvalidArgumentError(
       "It must be a network such as 192.0.2.0/24 or 2001:db8::/32, or one address.",
     );

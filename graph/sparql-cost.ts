@@ -31,6 +31,7 @@ import { faultOfDepth, helpOf, nameOf, SLACK, stepsOf } from "./sparql-steps.ts"
 import { survey } from "./sparql-survey.ts";
 import type { Node } from "./sparql-survey.ts";
 import { Times } from "./sparql-times.ts";
+import { Excess, excessIn } from "./sparql-wording.ts";
 
 /** The longest value: room for many values at once, and for one GROUP_CONCAT of all solutions. */
 const LONGEST = 2_000_000;
@@ -91,8 +92,6 @@ type Known = Within & {
  */
 type Spent = { steps: number; times: number; joined: number; kept: number };
 
-class Excess extends Error {}
-
 /**
  * What a query makes too much of, if anything: a value of too many characters or digits, or an operation that
  * would take more than some minutes.
@@ -101,13 +100,10 @@ class Excess extends Error {}
  * @param names what its prologue declares
  */
 export function excessOf(root: object, names: Names): string | undefined {
-  try {
+  return excessIn(() => {
     measure(root as Node, names);
     return undefined;
-  } catch (error) {
-    if (error instanceof Excess) return error.message;
-    throw error;
-  }
+  });
 }
 
 function measure(root: Node, names: Names): void {

@@ -4,6 +4,7 @@
 // comparing each with each other.
 import { isNode } from "./sparql-survey.ts";
 import type { Node } from "./sparql-survey.ts";
+import { Excess, excessIn } from "./sparql-wording.ts";
 
 /** The most joined parts: TDB2 orders this many in a fifth of a second. */
 const MOST_JOINED = 1_000;
@@ -28,20 +29,15 @@ const LIKE_TRIPLES: Readonly<Record<string, number>> = { graph: OF_GRAPH, values
 /** How many parts a plan has, and at how many of them filters are tried. */
 type Plan = { parts: number; places: number };
 
-class Excess extends Error {}
-
 /** @param query the tree, of no more than some thousand levels */
 export function faultOfPlan(query: Node): string | undefined {
-  try {
+  return excessIn(() => {
     const { parts } = planOfQuery(query);
     return parts > MOST_PARTS
       ? `The filters of this query could make an engine expand it into a plan of ${written(parts)} parts before it starts: ` +
           "give alternatives and long lists with VALUES in place of || and IN, put filters into the groups that they are for, and use less EXISTS."
       : undefined;
-  } catch (error) {
-    if (error instanceof Excess) return error.message;
-    throw error;
-  }
+  });
 }
 
 const written = (parts: number) =>

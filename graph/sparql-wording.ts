@@ -9,6 +9,19 @@ const LONGEST_QUOTED = 100;
 export const quoted = (text: string) =>
   text.length > LONGEST_QUOTED ? `${text.slice(0, LONGEST_QUOTED)}…` : text;
 
+/** What a query has too much of, in words for its sender: thrown from anywhere within a check of its tree. */
+export class Excess extends Error {}
+
+/** What a check finds too much, if anything. */
+export function excessIn(check: () => string | undefined): string | undefined {
+  try {
+    return check();
+  } catch (error) {
+    if (error instanceof Excess) return error.message;
+    throw error;
+  }
+}
+
 /**
  * For BNODE with a text, Jena keeps each solution and the text until the query ends: no limit on
  * the text would be small enough.

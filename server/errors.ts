@@ -89,7 +89,8 @@ type ErrorBody = {
 };
 
 /** One input at fault: its wire name and what is wrong with it. */
-export type ErrorDetail = { path: string; message: string };
+export const errorDetail = z.object({ path: z.string(), message: z.string() });
+export type ErrorDetail = z.infer<typeof errorDetail>;
 
 /** The most inputs at fault that one refusal names; callers fix these first. */
 export const MOST_DETAILS = 50;
@@ -246,7 +247,7 @@ export function errorHandler(logger: Logger): ErrorRequestHandler {
   };
 }
 
-const details = z.array(z.object({ path: z.string(), message: z.string() }));
+const details = z.array(errorDetail);
 
 /** Where PostgreSQL refuses a value of a setting, such as the role. */
 const SETTING_REFUSED = "call_string_check_hook";

@@ -1,6 +1,6 @@
 import type { Express } from "express";
 import type { Logger } from "pino";
-import { isLoopback } from "../config.ts";
+import { isLoopback, urlAt } from "../config.ts";
 import type { Config } from "../config.ts";
 import { demoKeyOpens } from "../db/demo/load.ts";
 import { LoginUnfit, requireFitLogin } from "../db/logins.ts";
@@ -252,10 +252,6 @@ async function bringUp(
       await up.disposeAsync();
     },
   };
-}
-
-function urlAt(host: string, port: number): string {
-  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 if (import.meta.main) {

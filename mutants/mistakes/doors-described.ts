@@ -118,7 +118,7 @@ export const DESCRIBED: readonly Mistake[] = [
   {
     rule: "which revision a client speaks is heard from its header",
     file: "server/mcp/protocol.ts",
-    before: '    protocolVersionHeader: headers["mcp-protocol-version"],\n',
+    before: "    protocolVersionHeader: headers[mcpProtocolVersion],\n",
     after: "",
     tests: ["mcp-refusals"],
     only: "of revision 2026",

@@ -51,15 +51,6 @@ export const OPERATOR: readonly Mistake[] = [
     only: "a day that does not exist",
   },
   {
-    rule: "a network has as many bits as its kind of address",
-    file: "admin/key-options.ts",
-    before: "Number(bits ?? 0) > most\n",
-    after: "Number(bits ?? 0) > 128\n",
-    tests: ["cli"],
-    only: "a network that is none",
-    survives: "PostgreSQL refuses such a network as well",
-  },
-  {
     rule: "keys are listed newest first",
     file: "admin/keys.ts",
     before: "order by created_at desc, key_id`",

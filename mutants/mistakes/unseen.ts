@@ -118,9 +118,9 @@ export const UNSEEN: readonly Mistake[] = [
   },
   {
     rule: "A network of a key may be a single address written with its full length, /32 or /128",
-    file: "admin/key-options.ts",
-    before: "Number(bits ?? 0) > most",
-    after: "Number(bits ?? 0) >= most",
+    file: "forms.ts",
+    before: "Number(bits) <= (isIP",
+    after: "Number(bits) < (isIP",
     tests: ["key-words", "cli"],
   },
   {

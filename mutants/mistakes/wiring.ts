@@ -71,7 +71,7 @@ export const WIRING: readonly Mistake[] = [
   },
   {
     rule: "an address of IPv6 is in brackets in a URL",
-    file: MAIN,
+    file: "config.ts",
     before: 'http://${host.includes(":") ? `[${host}]` : host}:${port}',
     after: "http://${host}:${port}",
     tests: ["settings-in-effect"],

@@ -121,9 +121,9 @@ export const TASKS: readonly Mistake[] = [
   {
     ...TASK,
     rule: "an address with colons stands in brackets in a link",
-    file: "worker/tasks/mail.ts",
-    before: 'config.host.includes(":") ? `[${config.host}]` : config.host',
-    after: "config.host",
+    file: "config.ts",
+    before: 'host.includes(":") ? `[${host}]` : host',
+    after: "host",
     only: "at an address",
   },
   {
@@ -146,8 +146,8 @@ export const TASKS: readonly Mistake[] = [
     ...TASK,
     rule: "links lead to the platform where there is one",
     file: "worker/tasks/mail.ts",
-    before: "config.platformUrl ?? `http",
-    after: "`http",
+    before: "config.platformUrl ?? urlAt",
+    after: "urlAt",
     only: "of its own",
   },
   {

@@ -13,6 +13,7 @@ import {
 } from "@modelcontextprotocol/server";
 import packageJson from "../../package.json" with { type: "json" };
 import type { ApiError } from "../errors.ts";
+import { REQUEST_HEADERS } from "../headers.ts";
 import { quoted } from "../quoted.ts";
 import { addChurchTool, CHURCH_TOOL, withPage } from "./church-tool.ts";
 import type { Page, Search } from "./church-tool.ts";
@@ -30,7 +31,8 @@ export type Caller = {
 };
 
 /** The headers that the protocol defines. */
-export const PROTOCOL_HEADERS = ["mcp-protocol-version", "mcp-method", "mcp-name"] as const;
+const { mcpProtocolVersion, mcpMethod, mcpName } = REQUEST_HEADERS;
+export const PROTOCOL_HEADERS = [mcpProtocolVersion, mcpMethod, mcpName] as const;
 export type ProtocolHeaders = Partial<Record<(typeof PROTOCOL_HEADERS)[number], string>>;
 
 type Era = "legacy" | "modern";
@@ -58,7 +60,7 @@ export async function answerMessage(value: unknown, caller: Caller, inBatch: boo
     httpMethod: "POST",
     body: request,
     // The handler that answers the message compares the other headers with it.
-    protocolVersionHeader: headers["mcp-protocol-version"],
+    protocolVersionHeader: headers[mcpProtocolVersion],
   });
   // What is malformed is not told to be sent alone, but what is wrong with it. What only lacks what its headers announce is whole.
   const meta = request.params?.["_meta"];

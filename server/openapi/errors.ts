@@ -1,7 +1,7 @@
 // What the document says about errors. docs/errors.md explains what each code means; a test keeps the two in step.
 import { z } from "zod";
 import type { ZodOpenApiResponsesObject } from "zod-openapi";
-import { ERRORS, PROBLEM } from "../errors.ts";
+import { errorDetail, ERRORS, PROBLEM } from "../errors.ts";
 import type { ErrorCode, ErrorDetail } from "../errors.ts";
 import { RESPONSE_HEADERS } from "../headers.ts";
 
@@ -12,7 +12,7 @@ const errorSchema = z
     message: z.string().meta({ description: "One sentence that a person can act on." }),
     statusCode: z.int().meta({ description: "The status of the answer." }),
     details: z
-      .array(z.object({ path: z.string(), message: z.string() }))
+      .array(errorDetail)
       .optional()
       .meta({ description: "The inputs at fault, by their wire names." }),
     requestId: z.string().meta({ description: "The X-Request-Id of the answer; quote it to the operator." }),

@@ -4,6 +4,7 @@
 import { z } from "zod";
 import { enums, longestText } from "../../db/catalog.ts";
 import type { FieldType } from "../../records/record.ts";
+import { errorDetail } from "../errors.ts";
 
 /** PostgreSQL cannot store it in a text. */
 export const NUL = "must not contain a NUL character";
@@ -122,7 +123,7 @@ export const partsOf = (of: string) =>
   });
 
 export const graphStatus = z.enum(enums.graph_status);
-export const graphErrors = z.array(z.object({ path: z.string(), message: z.string() }));
+export const graphErrors = z.array(errorDetail);
 
 const shownCodes = z.array(z.string());
 

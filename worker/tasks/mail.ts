@@ -1,4 +1,4 @@
-import { showsMails } from "../../config.ts";
+import { showsMails, urlAt } from "../../config.ts";
 import { createMailer } from "../mailer.ts";
 import { Reached, sendMails } from "../outbox.ts";
 import type { TaskDefinition } from "./task.ts";
@@ -8,8 +8,7 @@ export const sendWaitingMails: TaskDefinition = {
   name: "send_mails",
   schedule: "* * * * *",
   create: ({ pool, config, logger }) => {
-    const host = config.host.includes(":") ? `[${config.host}]` : config.host;
-    const platformUrl = config.platformUrl ?? `http://${host}:${config.port}`;
+    const platformUrl = config.platformUrl ?? urlAt(config.host, config.port);
     const mailer = config.smtpUrl === undefined ? undefined : createMailer(config.smtpUrl, config.mailFrom);
     const reached = new Reached();
     const options = { pool, mailer, showKept: showsMails(config), platformUrl, logger, reached };
