@@ -36,16 +36,9 @@ export const UNSPOKEN_RULES: readonly Mistake[] = [
   },
   {
     rule: "the number of claims on an organization's page counts those that the visitor sees",
-<<<<<<< HEAD
-    file: "db/rules/organization-desk.sql",
+    file: "db/rules/claim-queue.sql",
     before: "into page.total from app_private.claims_reviewed(sees_all, array[org_uri], null) as c",
     after: "into page.total from app_public.organization_claims as c",
-=======
-    file: "db/rules/claim-queue.sql",
-    before:
-      "where c.org_uri = claims_to_organization.org_uri and (sees_all or c.routed_to = 'organization');",
-    after: "where c.org_uri = claims_to_organization.org_uri;",
->>>>>>> a3d9cfe (Put the functions for pages where their subject is, and say once when an administrator can be appointed)
     tests: ["organization-page"],
     only: "claims that wait|claims to those",
   },
