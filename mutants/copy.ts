@@ -94,7 +94,7 @@ async function runTests(
     ...["--runInBand", "--silent", "--json", `--outputFile=${output}`],
     // The same order each time: what notices a mistake today notices it tomorrow.
     "--seed=1",
-    ...(only ? ["--testNamePattern", only] : []),
+    ...(only ? [`--testNamePattern=${only}`] : []),
     ...["--runTestsByPath", ...tests.map((name) => `test/${name}.test.ts`)],
   ];
   const child = spawn(process.execPath, args, {
