@@ -43,10 +43,9 @@ async function main(): Promise<number> {
     if (values.markdown && !values.plan) throw new Error("--markdown goes with --plan");
     const config = processConfig();
     context = new AdminContext(config);
-    const url = await context.databaseUrl();
     const onWait = (line: string) => void process.stderr.write(`migrate: ${line}\n`);
-    await requireDatabase(url);
-    await context.sessionUrl();
+    await requireDatabase(await context.databaseUrl());
+    const url = await context.sessionUrl();
     if (values.roles) {
       await makeRoles(url);
       context.print(null, "The cluster has the roles that the service uses.");

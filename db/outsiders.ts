@@ -47,7 +47,7 @@ const OUTSIDERS = `
     end || ' uses ' || d.used as said
   from dependents as d
   where coalesce(
-      (select relnamespace from pg_class where oid = d.relation),
+      (select relnamespace from pg_class where oid = d.relation and relkind <> 'm'),
       case d.classid
         when 'pg_proc'::regclass then (select pronamespace from pg_proc where oid = d.objid)
         when 'pg_type'::regclass then (select typnamespace from pg_type where oid = d.objid)

@@ -305,11 +305,11 @@ onEachStore({ storeTimeoutMs: 10_000 }, (projection) => {
     await projection().startWorker(NEVER_MS);
     await projection().declareNeeds(5);
     await current();
-    const ask = "app_private.graph_behind_since()";
+    const ask = "app_private.graph_work_waits()";
     await client().update(`DROP GRAPH <${NEEDS}>`);
     await owner().query(`alter function ${ask} rename to elsewhere`);
     await eventually(async () => expect(await isUrgent()).toBe(true));
-    await owner().query("alter function app_private.elsewhere() rename to graph_behind_since");
+    await owner().query("alter function app_private.elsewhere() rename to graph_work_waits");
     await right();
   });
 

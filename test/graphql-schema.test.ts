@@ -7,6 +7,7 @@ import {
   isListType,
   isNonNullType,
   isObjectType,
+  printSchema,
 } from "graphql";
 import type { GraphQLField, GraphQLSchema, GraphQLType } from "graphql";
 import { codeDefinitions } from "../graph/ontology.ts";
@@ -324,4 +325,8 @@ test("every field that lists records is paged, or has a limit of its own", () =>
     .filter(({ field }) => /Connection!?$/.test(String(field.type)))
     .filter(({ field }) => !field.args.some(({ name }) => name === "first"));
   expect(unbounded.map(({ type, field }) => `${type.name}.${field.name}`)).toEqual([]);
+});
+
+test("no description has the apostrophe of an SQL string in it", () => {
+  expect(printSchema(schema)).not.toMatch(/\w''/);
 });

@@ -219,6 +219,25 @@ test("what a role may do by itself, and what it was given in another way, is put
     expect(await found()).not.toEqual(before);
     await client.query(roles);
     expect(await found()).toEqual(before);
+
+    // Whoever may act as an owner is bound by no policy; as anybody else it may act.
+    const enforcement = await readFile(join(directory, "rules/enforcement.sql"), "utf8");
+    const [owner, other] = ["owner", "other"].map((name) => `${name}_${randomBytes(6).toString("hex")}`);
+    await client.query(
+      `create role ${owner}; create role ${other}; alter table app_public.needs owner to ${owner};
+       grant ${owner} to api_read; grant ${other} to api_read; grant ${owner} to ${other}`,
+    );
+    const holders = async () => (await found()).filter((each) => each.includes(owner!));
+    expect(await holders()).toEqual([
+      `membership ${owner} is held by api_read: `,
+      `membership ${owner} is held by ${other}: `,
+    ]);
+    await client.query(enforcement);
+    expect(await holders()).toEqual([`membership ${owner} is held by ${other}: `]);
+    const { rows: kept } = await client.query("select pg_has_role('api_read', $1, 'member') as is_member", [
+      other,
+    ]);
+    expect(kept).toEqual([{ is_member: true }]);
   } finally {
     await client.query("rollback");
     client.release();

@@ -1,5 +1,5 @@
 // In which order mails go out, and what a mail leaves behind that did not.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import pg from "pg";
 import { pino } from "pino";
 import { createPool } from "../db/pool.ts";
@@ -200,6 +200,40 @@ describe("a worker without a mail server", () => {
       expect(await keep()).toMatchObject({ kept: 0, left: 1, again: [true] });
       // The second that looks has nothing to add.
       expect(await keep({ isForReached: true })).toMatchObject({ kept: 0, left: 0 });
+    } finally {
+      other.release(true);
+    }
+  });
+
+  test("keeps none of those that another such worker is just counting", async () => {
+    const other = await db().connect();
+    try {
+      await other.query("select app_private.note_mail_server()");
+      await wait({ a: {} });
+      await other.query("begin");
+      await other.query("select from app_private.mails for update");
+      const client = await db().connect();
+      const query = client.query.bind(client) as (...parts: unknown[]) => Promise<unknown>;
+      const answer = async (...parts: unknown[]) => {
+        const found = await query(...parts);
+        if (String(parts[0]).includes("leave_mails")) await other.query("rollback");
+        return found;
+      };
+      const asked = jest.spyOn(client, "query").mockImplementation(answer as never);
+      const connect = jest
+        .spyOn(db(), "connect")
+        .mockImplementation((() => Promise.resolve(client)) as never);
+      const result = await sendMails({
+        ...{
+          pool: db(),
+          mailer: undefined,
+          platformUrl: "https://a.example",
+          logger: pino({ level: "silent" }),
+        },
+      });
+      asked.mockRestore();
+      connect.mockRestore();
+      expect(result).toMatchObject({ kept: 0, left: 0 });
     } finally {
       other.release(true);
     }

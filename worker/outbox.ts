@@ -93,8 +93,8 @@ export async function sendMails(options: MailOptions): Promise<MailResult> {
   try {
     if (!options.mailer && !options.showKept) {
       // Where mails get through is nothing to who sends none.
-      if (!options.isForReached) result.left = await leave(client);
-      if (options.isForReached || result.left > 0) return result;
+      const left = options.isForReached ? 0 : await leave(client);
+      if (left !== null) return { ...result, left };
     }
     const mayGoOn = () => result.delayedSeconds === undefined && !options.stopping?.aborted;
     while (mayGoOn() && !(await isMigrating(client)) && (await sendNext(client, options, result)));
@@ -120,11 +120,12 @@ async function isMigrating(client: pg.PoolClient): Promise<boolean> {
   return rows[0]!.held;
 }
 
-/** How many mails that are due are left to another worker, which has a mail server. */
-async function leave(client: pg.PoolClient): Promise<number> {
-  const { rows } = await client.query<{ mails: number }>("select app_private.leave_mails($1) as mails", [
-    MAIL_KINDS,
-  ]);
+/** How many mails that are due are left to another worker, which has a mail server; null if none has. */
+async function leave(client: pg.PoolClient): Promise<number | null> {
+  const { rows } = await client.query<{ mails: number | null }>(
+    "select app_private.leave_mails($1) as mails",
+    [MAIL_KINDS],
+  );
   return rows[0]!.mails;
 }
 

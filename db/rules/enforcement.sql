@@ -17,6 +17,14 @@ begin
     from pg_class as c
     where c.relnamespace = any (ours) and c.relkind in ('r', 'p') and pg_get_userbyid(c.relowner) = any (roles)
     union all
+    -- Nor is whoever may act as one.
+    select format('revoke %I from %I', owner.rolname, holder.rolname)
+    from pg_auth_members as m
+    join pg_roles as owner on owner.oid = m.roleid
+    join pg_roles as holder on holder.oid = m.member
+    where holder.rolname = any (roles) and owner.rolname <> all (roles)
+      and m.roleid in (select c.relowner from pg_class as c where c.relnamespace = any (ours) and c.relkind in ('r', 'p'))
+    union all
     select format('alter table %s enable row level security', c.oid::regclass)
     from pg_class as c where c.relnamespace = any (ours) and c.relkind in ('r', 'p') and not c.relrowsecurity
     union all
@@ -29,7 +37,11 @@ begin
     from pg_constraint as k
     where k.connamespace = any (ours) and k.contype = 'f' and not coalesce((to_jsonb(k) ->> 'conenforced')::boolean, true)
   loop
-    execute step;
+    begin
+      execute step;
+    exception when foreign_key_violation then
+      raise exception '%: it was not enforced, and rows were written that it refuses; delete or correct them, and migrate again', sqlerrm;
+    end;
   end loop;
 
   -- What checks a foreign key is a trigger of PostgreSQL's own.

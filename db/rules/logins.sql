@@ -31,7 +31,8 @@ begin atomic
   from app_private.roles_out_of_reach() as roles where roles is not null
 
   union all
-  select format('no policy binds %s; run npm run migrate', string_agg(r.rolname, ', ' order by r.rolname)), true
+  select format('no policy binds %s, which is a superuser, bypasses row-level security or may act as the owner of the tables; '
+    'run npm run migrate', string_agg(r.rolname, ', ' order by r.rolname)), true
   from api_roles as r
   where r.rolsuper or r.rolbypassrls or exists (select from owners as o where pg_has_role(r.oid, o.oid, 'USAGE'))
   having count(*) > 0
@@ -39,7 +40,9 @@ begin atomic
   union all
   select format('row-level security is switched off on %s; run npm run migrate',
     string_agg(t.oid::regclass::text, ', ' order by t.oid::regclass::text)), true
-  from tables as t where not t.relrowsecurity
+  from tables as t
+  -- A copy that somebody has made there has none.
+  where not t.relrowsecurity and exists (select from pg_policy as p where p.polrelid = t.oid)
   having count(*) > 0
 
   union all

@@ -156,21 +156,22 @@ as $$
 declare
   left_to_others integer;
 begin
+  if not app_private.has_mail_server() then
+    return null;
+  end if;
   -- One that is locked is just being sent.
   select count(*) into left_to_others
   from (
     select from app_private.mails as m where app_private.is_due_mail(m) and m.kind = any (kinds) for update skip locked
   ) as due;
-  if left_to_others = 0 or not app_private.has_mail_server() then
-    return 0;
+  if left_to_others > 0 then
+    -- After a time that differs, so that it does not come to the same worker each time.
+    perform graphile_worker.add_job('send_mails', job_key => 'send_left_mails',
+      run_at => now() + make_interval(secs => 1 + 4 * random()));
   end if;
-  -- After a time that differs, so that it does not come to the same worker each time.
-  perform graphile_worker.add_job('send_mails', job_key => 'send_left_mails',
-    run_at => now() + make_interval(secs => 1 + 4 * random()));
   return left_to_others;
 end
 $$;
 comment on function app_private.leave_mails is
   'For a worker without a mail server, because a mail that it keeps is never sent: the number of due mails of these kinds '
-  'that it leaves to another worker, which has one. The job is then added once more. 0 if no mail is due or no worker has a '
-  'server.';
+  'that it leaves to another worker, which has one. The job is then added once more. null if no worker has a server.';

@@ -35,8 +35,8 @@ export const LET_IN: readonly Mistake[] = [
   {
     ...LOGINS,
     rule: "no server starts where row-level security is off",
-    before: "from tables as t where not t.relrowsecurity",
-    after: "from tables as t where t.relrowsecurity is null",
+    before: "where not t.relrowsecurity and exists",
+    after: "where t.relrowsecurity is null and exists",
     only: "is switched off",
   },
   {
@@ -104,8 +104,8 @@ export const LET_IN: readonly Mistake[] = [
   {
     rule: "a migration asks for a session before it begins",
     file: "admin/migrate.ts",
-    before: "    await context.sessionUrl();\n",
-    after: "",
+    before: "const url = await context.sessionUrl();",
+    after: "const url = await context.databaseUrl();",
     tests: ["pgbouncer"],
     only: "plans of them",
   },
@@ -140,5 +140,13 @@ export const LET_IN: readonly Mistake[] = [
     after: '"DATABASE_LISTEN_URL"',
     tests: ["process-parts"],
     only: "for sessions",
+  },
+  {
+    rule: "a table that has no policy needs none to be in force",
+    file: "db/rules/logins.sql",
+    before: " and exists (select from pg_policy as p where p.polrelid = t.oid)",
+    after: "",
+    tests: ["settings-in-effect"],
+    only: "has copied there",
   },
 ];

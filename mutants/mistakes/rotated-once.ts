@@ -67,7 +67,7 @@ export const ROTATED_ONCE: readonly Mistake[] = [
     rule: "who has no mail server leaves mails to whoever has one",
     file: "worker/outbox.ts",
     before: "if (!options.mailer && !options.showKept) {",
-    after: "if (result.left > 0) {",
+    after: "if (options.stopping?.aborted) {",
   },
   {
     ...LEFT,
@@ -79,8 +79,8 @@ export const ROTATED_ONCE: readonly Mistake[] = [
     ...LEFT,
     rule: "mails that wait for nobody are left to nobody",
     file: "db/rules/outbox.sql",
-    before: "left_to_others = 0 or ",
-    after: "",
+    before: "  if left_to_others > 0 then",
+    after: "  if true then",
   },
   {
     ...LEFT,
@@ -93,9 +93,8 @@ export const ROTATED_ONCE: readonly Mistake[] = [
     ...LEFT,
     rule: "mails that are left to others come to somebody again",
     file: "db/rules/outbox.sql",
-    before:
-      "  perform graphile_worker.add_job('send_mails', job_key => 'send_left_mails',\n    run_at => now() + make_interval(secs => 1 + 4 * random()));\n",
-    after: "",
+    before: "  if left_to_others > 0 then",
+    after: "  if false then",
   },
   {
     ...LEFT,
@@ -122,8 +121,15 @@ export const ROTATED_ONCE: readonly Mistake[] = [
     ...LEFT,
     rule: "of two that look one leaves mails to others",
     file: "worker/outbox.ts",
-    before: "if (!options.isForReached) result.left",
-    after: "result.left",
+    before: "options.isForReached ? 0 : await leave(client)",
+    after: "await leave(client)",
+  },
+  {
+    ...LEFT,
+    rule: "as long as another has a mail server no mail is kept, whether or not one was counted",
+    file: "worker/outbox.ts",
+    before: "if (left !== null) return",
+    after: "if (left) return",
   },
   {
     tests: ["worker-tasks"],

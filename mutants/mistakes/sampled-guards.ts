@@ -96,7 +96,7 @@ export const SAMPLED_GUARDS: readonly Mistake[] = [
   {
     rule: "a database is asked whether it will do before anything is done to it",
     file: "admin/migrate.ts",
-    before: "    await requireDatabase(url);\n",
+    before: "    await requireDatabase(await context.databaseUrl());\n",
     after: "",
     tests: ["cli"],
     only: "when the database cannot be reached",

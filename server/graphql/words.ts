@@ -142,7 +142,7 @@ export const WORDS: ReadonlyMap<string, string> = new Map<string, string>([
     role: "The person's role in the organization.",
     "ReviewOrganizationClaimInput.role": "The claimant's role if approved; org_member by default.",
     "OwnOrganizationClaim.role": "The role that the approval gave.",
-    platformRoles: "The person''s roles on the platform.",
+    platformRoles: "The person's roles on the platform.",
     "SetPlatformRoleInput.role": "The role to give or take.",
     "SetPlatformRoleInput.action": "Whether to give it or take it; it is given by default.",
     memberships: "The organizations that the person belongs to.",

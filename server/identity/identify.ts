@@ -123,7 +123,7 @@ export async function callerBy(
   }
   if (!tokens) {
     throw new ApiError("invalid_token", {
-      message: "This service accepts API keys only, not persons'' tokens.",
+      message: "This service accepts API keys only, not persons' tokens.",
     });
   }
   return callerAs(await tokens.identify(text));
