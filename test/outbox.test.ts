@@ -220,9 +220,8 @@ describe("a worker without a mail server", () => {
         return found;
       };
       const asked = jest.spyOn(client, "query").mockImplementation(answer as never);
-      const connect = jest
-        .spyOn(db(), "connect")
-        .mockImplementation((() => Promise.resolve(client)) as never);
+      const lent = () => Promise.resolve(client);
+      const connect = jest.spyOn(db(), "connect").mockImplementation(lent as never);
       const result = await sendMails({
         ...{
           pool: db(),
