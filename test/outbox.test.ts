@@ -214,7 +214,7 @@ describe("a worker without a mail server", () => {
       await other.query("select from app_private.mails for update");
       const client = await db().connect();
       const query = client.query.bind(client) as (...parts: unknown[]) => Promise<unknown>;
-      const answer = async (...parts: unknown[]) => {
+      const answer: unknown = async (...parts: unknown[]) => {
         const found = await query(...parts);
         if (String(parts[0]).includes("leave_mails")) await other.query("rollback");
         return found;
