@@ -166,7 +166,7 @@ test("who has left the lock of a migration behind is said to do nothing", async 
     );
     // At work, as long as it is.
     const working = holder
-      .query("select pg_advisory_lock(7203544), pg_sleep(1_000_000)")
+      .query("select pg_advisory_lock(7203544), pg_sleep(1000000)")
       .catch(() => undefined);
     await eventually(async () =>
       expect(migrate(database.url, { patienceMs: 0 })).rejects.toThrow(
