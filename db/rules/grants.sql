@@ -31,6 +31,7 @@ grant execute on function
   app_private.confirm_claims,
   app_private.lacking,
   app_private.graph_names,
+  app_private.caller_roles,
   app_private.roles_out_of_reach,
   app_private.login_problems,
   app_private.database_identity,

@@ -1,13 +1,18 @@
 -- Whether a server can do its work with the login that it was given, and whether that login, and the roles that it
 -- switches to, can do no more than they should.
 
+create function app_private.caller_roles() returns name[]
+language sql immutable
+return array['api_read', 'api_write', 'api_review', 'api_person']::name[];
+comment on function app_private.caller_roles is 'The roles that statements of callers run under (roles.sql).';
+
 create function app_private.roles_out_of_reach() returns text
 language sql stable
 set search_path = pg_catalog, pg_temp
 begin atomic
   -- Until PostgreSQL 15 every member may switch to a role.
   select string_agg(r.rolname, ', ' order by r.rolname) from pg_roles as r
-  where r.rolname in ('api_read', 'api_write', 'api_review', 'api_person')
+  where r.rolname = any (app_private.caller_roles())
     and not pg_has_role(current_user, r.oid,
       case when current_setting('server_version_num')::integer >= 160000 then 'SET' else 'MEMBER' end);
 end;
@@ -20,7 +25,7 @@ set search_path = pg_catalog, pg_temp
 begin atomic
   with api_roles as (
     select r.oid, r.rolname, r.rolsuper, r.rolbypassrls from pg_roles as r
-    where r.rolname in ('api_read', 'api_write', 'api_review', 'api_person')
+    where r.rolname = any (app_private.caller_roles())
   ),
   tables as (
     select c.oid, c.relowner, c.relrowsecurity from pg_class as c

@@ -7,8 +7,8 @@ export const LET_IN: readonly Mistake[] = [
   {
     ...LOGINS,
     rule: "a login that may not become each caller is refused",
-    before: "'api_review', 'api_person')\n    and not",
-    after: "'api_review')\n    and not",
+    before: "'api_review', 'api_person']",
+    after: "'api_review']",
     only: "may not become",
   },
   {
