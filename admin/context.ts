@@ -70,12 +70,10 @@ export class AdminContext {
    * @throws AdminError
    */
   async sessionUrl(): Promise<string> {
-    const { databaseUrl, databaseListenUrl } = this.config;
-    const url = databaseListenUrl ?? (await this.databaseUrl());
-    const name = databaseListenUrl === undefined ? "DATABASE_URL" : "DATABASE_LISTEN_URL";
-    if (databaseUrl)
+    const url = await this.databaseUrl();
+    if (this.config.databaseUrl)
       await requireSession(url).catch((error: unknown) => {
-        throw new AdminError(`${name}: ${explain(error)}`, { cause: error });
+        throw new AdminError(`DATABASE_URL: ${explain(error)}`, { cause: error });
       });
     return url;
   }

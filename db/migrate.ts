@@ -6,6 +6,7 @@ import { runMigrations } from "graphile-worker";
 import pg from "pg";
 import { closePool } from "./close.ts";
 import { requireNoOutsiders } from "./outsiders.ts";
+import { handOver, requireOwn } from "./ownership.ts";
 import { inTurns, inTurnsOf, lockAll, takeAdvisoryLock } from "./patience.ts";
 import type { Patience } from "./patience.ts";
 import { createOwnerPool } from "./pool.ts";
@@ -174,6 +175,7 @@ async function applyWorkerMigrations(
 
 /** Drops the rules that db/rules/reset.sql has kept: they depend on columns that a migration may change. */
 async function dropEarlierRules(client: pg.ClientBase): Promise<void> {
+  await requireOwn(client, SCHEMAS);
   await requireNoOutsiders(client, SCHEMAS);
   const { rows } = await client.query<{ drops: string | null }>(
     `select string_agg(format('drop schema %I cascade', nspname), ';') as drops
@@ -187,6 +189,8 @@ async function dropEarlierRules(client: pg.ClientBase): Promise<void> {
 export async function applyRules(client: pg.ClientBase, directory: string): Promise<void> {
   const folder = join(directory, "rules");
   const files = await rulesIn(folder);
+  // Before the locks, which cannot be taken on what is another's.
+  await requireOwn(client, SCHEMAS);
   await lockAll(client, SCHEMAS);
   await requireNoOutsiders(client, SCHEMAS);
   // Created together with the rules, which read it, so that an upgrade that gives up leaves nothing behind.
@@ -200,6 +204,7 @@ export async function applyRules(client: pg.ClientBase, directory: string): Prom
     await carryOut(client, `db/rules/${file}`, await readFile(join(folder, file), "utf8"));
   }
   await noteEdition(client, await editionOf(folder));
+  await handOver(client, [...SCHEMAS, "app_migrations", "graphile_worker"]);
 }
 
 /** Records the edition. Going back to the rules of an earlier version removes the editions after it. */

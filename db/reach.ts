@@ -86,11 +86,12 @@ export async function requireDatabase(connectionString: string): Promise<void> {
 /**
  * Makes sure that a connection keeps its session: a pooler in transaction mode loses the effect of LISTEN,
  * and leaves advisory locks to the next client.
- * @throws DatabaseUnusable when a notification does not arrive within ten seconds
+ * @param sender URL through which the same database is reached otherwise
+ * @throws DatabaseUnusable when a notification of the sender does not arrive within ten seconds
  */
-export async function requireSession(connectionString: string): Promise<void> {
-  const clients = [1, 2].map(() => {
-    const client = new pg.Client({ connectionString, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
+export async function requireSession(connectionString: string, sender = connectionString): Promise<void> {
+  const clients = [connectionString, sender].map((url) => {
+    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
     return client.on("error", () => undefined);
   });
   const [listening, notifying] = clients as [pg.Client, pg.Client];
@@ -103,9 +104,10 @@ export async function requireSession(connectionString: string): Promise<void> {
     await notifying.query(`notify ${channel}`);
     await arrived;
   } catch (error) {
-    const isLost = error instanceof Error && error.name === "AbortError";
+    const isLost = (error as { name?: unknown }).name === "AbortError";
     const why = isLost
-      ? "a pooler in transaction mode stands before it, where a direct connection is needed"
+      ? "a pooler in transaction mode stands before it, where a direct connection is needed" +
+        (sender === connectionString ? "" : `; or it is another database than ${place(sender)}`)
       : reason(error);
     throw new DatabaseUnusable(`${place(connectionString)}: ${why}`, { cause: error });
   } finally {

@@ -87,7 +87,8 @@ const CATALOG = `
     concat_ws(', ', case when bool_or(admin_option) then 'with admin option' end,
       case when bool_and(to_jsonb(m) ->> 'inherit_option' = 'false') then 'not inherited' end,
       case when bool_and(to_jsonb(m) ->> 'set_option' = 'false') then 'not to be switched to' end)
-  from pg_auth_members as m where roleid in (select grantee from granted union select relowner from relations)
+  from pg_auth_members as m
+  where roleid in (select grantee from granted union select relowner from relations) or member in (select grantee from granted)
   group by roleid, member
 
   union all

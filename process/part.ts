@@ -102,14 +102,17 @@ function listenProblem(error: unknown, config: Config): string | undefined {
 
 /**
  * The URL for what needs a session of its own: the worker's locks and notifications, migrations.
- * @throws StartError if that URL gives no session, as behind a pooler
+ * @throws StartError if that URL gives no session, as behind a pooler, or leads to another database
  */
-export async function sessionUrl(config: Config, databaseUrl: string): Promise<string> {
-  const url = config.databaseListenUrl ?? databaseUrl;
-  const name = config.databaseListenUrl === undefined ? "DATABASE_URL" : "DATABASE_LISTEN_URL";
-  await requireSession(url).catch((error: unknown) => {
+export async function sessionUrl({ databaseListenUrl }: Config, databaseUrl: string): Promise<string> {
+  const url = databaseListenUrl ?? databaseUrl;
+  const name = databaseListenUrl === undefined ? "DATABASE_URL" : "DATABASE_LISTEN_URL";
+  try {
+    if (databaseListenUrl !== undefined) await requireDatabase(databaseListenUrl);
+    await requireSession(url, databaseUrl);
+  } catch (error) {
     throw new StartError(`${name}: ${explain(error)}`, { cause: error });
-  });
+  }
   return url;
 }
 

@@ -493,7 +493,7 @@ describe("npm run migrate", () => {
     }
   });
 
-  test("works for an owner that is not a superuser, and again", async () => {
+  test("works for an owner that is not a superuser, and again, and names what is not its own", async () => {
     const empty = await createTestDatabase({ template: false });
     const name = `owner_of_${new URL(empty.url).pathname.slice(1)}`;
     const letGo = await holdRoles();
@@ -511,6 +511,27 @@ describe("npm run migrate", () => {
         const migrated = await run(process.execPath, ["admin/migrate.ts"], { DATABASE_URL: url.href });
         expect({ round, ...migrated }).toMatchObject({ round, code: 0, stderr: "" });
       }
+      // A superuser's migration leaves all to whose it is, with what a superuser has left there.
+      await empty.owner.query("create table app_public.needs_before as select * from app_public.needs");
+      const { rows } = await empty.owner.query<{ me: string }>("select current_user as me");
+      const migrate = (as: string) => run(process.execPath, ["admin/migrate.ts"], { DATABASE_URL: as });
+      expect(await migrate(url.href)).toMatchObject({
+        code: 2,
+        stderr: expect.stringMatching(
+          `^migrate: this login may not change app_public.needs_before, which belongs to ${rows[0]!.me}\\. .* gives the rest to ${name}\\.\n$`,
+        ),
+      });
+      for (const as of [empty.url, url.href])
+        expect(await migrate(as)).toMatchObject({ code: 0, stderr: "" });
+      const { rows: owners } = await empty.owner.query<{ owner: string }>(
+        `select distinct owner::regrole::text from (
+           select relowner as owner from pg_class where relnamespace::regnamespace::text ~ '^(app_|rest|graphile_worker|earlier_)'
+           union all select proowner from pg_proc where pronamespace::regnamespace::text ~ '^(app_|rest|graphile_worker|earlier_)'
+           union all select typowner from pg_type where typnamespace::regnamespace::text ~ '^(app_|rest|graphile_worker|earlier_)'
+           union all select nspowner from pg_namespace where nspname ~ '^(app_|rest|graphile_worker|earlier_)'
+         ) as all_of_it`,
+      );
+      expect(owners).toEqual([{ owner: name }]);
     } finally {
       await empty.owner.query(`reassign owned by ${name} to current_user`);
       await empty.owner.query(`drop owned by ${name}`);

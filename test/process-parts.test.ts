@@ -163,11 +163,31 @@ describe("what went wrong is told in one line", () => {
     expect(demoKeyExposed("0.0.0.0").message).toMatch(/^HOST: 0\.0\.0\.0 .* keys revoke [0-9a-f-]{36}$/);
   });
 
-  test("a database for sessions is the one for LISTEN, where there is one", async () => {
+  test("a database for sessions is the one for LISTEN, where there is one, and no other database", async () => {
     const nobody = (port: number) => `postgres://nobody@127.0.0.1:${port}/x`;
     const both = loadConfig({ DATABASE_URL: nobody(7), DATABASE_LISTEN_URL: nobody(9) });
     await expect(sessionUrl(both, nobody(7))).rejects.toThrow(/^DATABASE_LISTEN_URL: .*:9/);
     await expect(sessionUrl(loadConfig({}), nobody(7))).rejects.toThrow(/^DATABASE_URL: .*:7/);
+    const [one, other] = [
+      await createTestDatabase({ template: false }),
+      await createTestDatabase({ template: false }),
+    ];
+    // A notification is waited for no longer than it takes.
+    const timeout = jest.spyOn(AbortSignal, "timeout").mockImplementation(() => {
+      const soon = new AbortController();
+      setTimeout(() => soon.abort(), 300);
+      return soon.signal;
+    });
+    try {
+      const listens = (url: string) => loadConfig({ DATABASE_URL: one.url, DATABASE_LISTEN_URL: url });
+      expect(await sessionUrl(listens(one.url), one.url)).toBe(one.url);
+      await expect(sessionUrl(listens(other.url), one.url)).rejects.toThrow(
+        /^DATABASE_LISTEN_URL: .* or it is another database than /,
+      );
+    } finally {
+      timeout.mockRestore();
+      await Promise.all([one.drop(), other.drop()]);
+    }
   });
 
   test("a step of the start is told when it is done, and not when it has failed", async () => {

@@ -9,28 +9,35 @@ declare
   step text;
 begin
   for step in
+    with tables as (
+      select c.oid, c.relowner, pg_get_userbyid(c.relowner) as owner, c.relrowsecurity, c.relforcerowsecurity
+      from pg_class as c where c.relnamespace = any (ours) and c.relkind in ('r', 'p')
+    )
     -- An owner is bound by no policy and no grant.
-    select format('alter schema %I owner to current_user', n.nspname)
+    select format('alter schema %I owner to %I', n.nspname, current_user)
     from pg_namespace as n where n.oid = any (ours) and pg_get_userbyid(n.nspowner) = any (roles)
     union all
-    select format('alter table %s owner to current_user', c.oid::regclass)
-    from pg_class as c
-    where c.relnamespace = any (ours) and c.relkind in ('r', 'p') and pg_get_userbyid(c.relowner) = any (roles)
+    select format('alter table %s owner to %I', t.oid::regclass, current_user)
+    from tables as t where t.owner = any (roles)
     union all
-    -- Nor is whoever may act as one.
-    select format('revoke %I from %I', owner.rolname, holder.rolname)
+    -- Nor is whoever may act as one, or as somebody who may. Since PostgreSQL 16 a grant is revoked in the name of the
+    -- role that made it.
+    select format('revoke %I from %I', given.rolname, holder.rolname)
+      || case when current_setting('server_version_num')::integer >= 160000 then format(' granted by %I', pg_get_userbyid(m.grantor))
+        else '' end
     from pg_auth_members as m
-    join pg_roles as owner on owner.oid = m.roleid
+    join pg_roles as given on given.oid = m.roleid
     join pg_roles as holder on holder.oid = m.member
-    where holder.rolname = any (roles) and owner.rolname <> all (roles)
-      and m.roleid in (select c.relowner from pg_class as c where c.relnamespace = any (ours) and c.relkind in ('r', 'p'))
+    where holder.rolname = any (roles) and given.rolname <> all (roles)
+      and exists (
+        select from tables as t where t.owner <> all (roles) and pg_has_role(given.oid, t.relowner, 'MEMBER'))
     union all
-    select format('alter table %s enable row level security', c.oid::regclass)
-    from pg_class as c where c.relnamespace = any (ours) and c.relkind in ('r', 'p') and not c.relrowsecurity
+    select format('alter table %s enable row level security', t.oid::regclass)
+    from tables as t where not t.relrowsecurity
     union all
     -- The service itself, which works as the owner, is bound by none.
-    select format('alter table %s no force row level security', c.oid::regclass)
-    from pg_class as c where c.relnamespace = any (ours) and c.relkind in ('r', 'p') and c.relforcerowsecurity
+    select format('alter table %s no force row level security', t.oid::regclass)
+    from tables as t where t.relforcerowsecurity
     union all
     -- Since PostgreSQL 18.
     select format('alter table %s alter constraint %I enforced', k.conrelid::regclass, k.conname)
@@ -39,8 +46,11 @@ begin
   loop
     begin
       execute step;
-    exception when foreign_key_violation then
-      raise exception '%: it was not enforced, and rows were written that it refuses; delete or correct them, and migrate again', sqlerrm;
+    exception
+      when insufficient_privilege then
+        raise exception 'the rules would not bind everybody (%); a superuser has to: %', sqlerrm, step;
+      when foreign_key_violation then
+        raise exception '%: it was not enforced, and rows were written that it refuses; delete or correct them, and migrate again', sqlerrm;
     end;
   end loop;
 

@@ -7,7 +7,6 @@ declare
   ours constant text[] := array['api_read', 'api_write', 'api_review', 'api_person', 'engagement_server'];
   wanted text;
   step text;
-  is_taken boolean;
 begin
   foreach wanted in array ours loop
     if to_regrole(wanted) is null then
@@ -47,10 +46,11 @@ begin
     end;
   end loop;
 
-  -- Which role is a member of which. Only differences are granted or revoked: the roles may belong to another owner,
-  -- who has let this one use them but not change them. Since PostgreSQL 16 each grant says for itself whether the holder
-  -- inherits the rights, and may switch to the role; until 15 the holder's attribute says so.
-  for step, is_taken in
+  -- Which role is a member of which; what is too much is taken before anything is given. Only differences are granted or
+  -- revoked: the roles may belong to another owner, who has let this one use them but not change them. Since PostgreSQL 16
+  -- each grant says for itself whether the holder inherits the rights, and may switch to the role; until 15 the holder's
+  -- attribute says so.
+  for step in
     with listed (role, holder) as (
       values ('api_read', 'api_write'), ('api_write', 'api_review'), ('api_write', 'api_person'),
         ('api_read', 'engagement_server'), ('api_write', 'engagement_server'), ('api_review', 'engagement_server'),
@@ -70,16 +70,17 @@ begin
     )
     -- Since PostgreSQL 16 a grant is revoked in the name of the role that made it.
     select format('revoke %I from %I', role, holder)
-      || case when current_setting('server_version_num')::integer >= 160000 then format(' granted by %I', giver) else '' end, true
+      || case when current_setting('server_version_num')::integer >= 160000 then format(' granted by %I', giver)
+        else '' end as step, 1 as turn
     from held where not is_as_listed
     union all
     select format('grant %I to %I', role, holder)
       || case when current_setting('server_version_num')::integer < 160000 then ''
         when holder = 'engagement_server' then ' with inherit false, set true'
         else ' with inherit true, set true'
-      end, false
+      end, 2
     from (select role, holder from listed except select role, holder from held where is_as_listed) as missing
-    order by 2 desc
+    order by turn
   loop
     begin
       execute step;
@@ -87,12 +88,8 @@ begin
       -- Two databases of one cluster that are migrated at the same time make the same changes.
       when unique_violation then
         null;
-      when others then
-        -- A grant that another owner made, or that was passed on, can only be revoked by its owner, so this only warns.
-        if not is_taken then
-          raise;
-        end if;
-        raise warning 'db/rules/roles.sql: not done: %; a superuser has to: %', step, sqlerrm;
+      when insufficient_privilege then
+        raise exception 'the roles do not hold each other as the rules have it (%); a superuser has to: %', sqlerrm, step;
     end;
   end loop;
 end

@@ -92,9 +92,8 @@ export const DATABASE_PARTS: readonly Mistake[] = [
   {
     rule: "a database that does not begin a session is given up",
     file: "db/reach.ts",
-    before: `const client = new pg.Client({ connectionString, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
-    return`,
-    after: "const client = new pg.Client({ connectionString });\n    return",
+    before: "new pg.Client({ connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })",
+    after: "new pg.Client({ connectionString: url })",
     tests: ["reach"],
     only: "asked for a session",
   },
@@ -108,8 +107,8 @@ export const DATABASE_PARTS: readonly Mistake[] = [
   {
     rule: "a pooler in transaction mode is named as such",
     file: "db/reach.ts",
-    before: 'error.name === "AbortError"',
-    after: 'error.name === "TimeoutError"',
+    before: '.name === "AbortError"',
+    after: '.name === "TimeoutError"',
     tests: ["pgbouncer"],
   },
   {

@@ -136,7 +136,7 @@ export const LET_IN: readonly Mistake[] = [
   {
     rule: "the variable is named that leads through the pooler",
     file: "process/part.ts",
-    before: 'config.databaseListenUrl === undefined ? "DATABASE_URL" : "DATABASE_LISTEN_URL"',
+    before: 'databaseListenUrl === undefined ? "DATABASE_URL" : "DATABASE_LISTEN_URL"',
     after: '"DATABASE_LISTEN_URL"',
     tests: ["process-parts"],
     only: "for sessions",

@@ -122,8 +122,8 @@ export const LINES_DRAWN: readonly Mistake[] = [
   {
     ...ROLES,
     rule: "two databases of a cluster may give a role at the same time",
-    before: "      when unique_violation then\n        null;\n      when others then",
-    after: "      when others then",
+    before: "      when unique_violation then\n        null;\n      when insufficient",
+    after: "      when insufficient",
   },
   {
     ...ROLES,

@@ -164,7 +164,7 @@ export const PROCESS: readonly Mistake[] = [
     ...PARTS,
     rule: "a session is had where LISTEN is",
     file: "process/part.ts",
-    before: "const url = config.databaseListenUrl ?? databaseUrl;",
+    before: "const url = databaseListenUrl ?? databaseUrl;",
     after: "const url = databaseUrl;",
     only: "told in one line",
   },
