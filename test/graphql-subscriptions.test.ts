@@ -603,11 +603,11 @@ async function streamStatus(url: string, headers: Record<string, string>): Promi
   return status;
 }
 
-/** A hundred at a time: each has three seconds to say who it is, and all are served by this process. */
+/** Some at a time: each has three seconds to say who it is, and all are served by this process. */
 async function connectedTimes(count: number, who: string): Promise<WebSocket[]> {
   const sockets: WebSocket[] = [];
   while (sockets.length < count) {
-    const some = Array.from({ length: Math.min(100, count - sockets.length) }, () => connected(who));
+    const some = Array.from({ length: Math.min(25, count - sockets.length) }, () => connected(who));
     sockets.push(...(await Promise.all(some)));
   }
   return sockets;
