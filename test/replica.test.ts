@@ -13,6 +13,17 @@ import type { Answer } from "./support/service.ts";
 import { overServerSentEvents } from "./support/subscriber.ts";
 import { contributor } from "./support/world.ts";
 
+/** A server that reads on the replica: until it has found that it can, it reads on the primary. */
+async function serveReading(
+  both: Replicated,
+  settings: Record<string, string> = {},
+): Promise<ServerOnReplica> {
+  // However busy this machine is: what is behind is waited for here.
+  const server = await both.serve({ DATABASE_READ_MAX_LAG_MS: "10000", ...settings });
+  await eventually(async () => expect(await server.metric("database_replica_used")).toBe(1));
+  return server;
+}
+
 /** Writes through the one and reads through the other, at once and by every way, as often as asked. */
 async function writeAndRead(
   writer: ServerOnReplica,
@@ -64,10 +75,8 @@ describe("beside a replica", () => {
   let other: ServerOnReplica;
   beforeAll(async () => {
     both = await startReplicated();
-    // However busy this machine is: what is behind is waited for here.
-    const patient = { DATABASE_READ_MAX_LAG_MS: "10000" };
-    one = await both.serve(patient);
-    other = await both.serve(patient);
+    one = await serveReading(both);
+    other = await serveReading(both);
   });
   afterAll(() => both.remove());
 
@@ -145,8 +154,7 @@ describe("beside a replica", () => {
   });
 
   test("it is asked while requests have all connections to the primary: how far that is has one of its own", async () => {
-    const narrow = await both.serve({ DATABASE_POOL_SIZE: "1", DATABASE_READ_MAX_LAG_MS: "10000" });
-    await eventually(async () => expect(await narrow.metric("database_replica_used")).toBe(1), 30_000);
+    const narrow = await serveReading(both, { DATABASE_POOL_SIZE: "1" });
     const needId = await declare(one, both.keys.write, "Held");
     const holder = await both.owner.connect();
     let write: Promise<Answer> | undefined;
@@ -248,11 +256,7 @@ describe("beside a replica", () => {
   describeWithPgbouncer("behind PgBouncer in transaction mode", () => {
     test("a replica is read as any other", async () => {
       const pgbouncer = await startPgbouncer(both.readUrl, { default_pool_size: "3" });
-      const settings = {
-        DATABASE_READ_URL: pgbouncer.through(both.readUrl),
-        DATABASE_READ_MAX_LAG_MS: "10000",
-      };
-      const server = await both.serve(settings);
+      const server = await serveReading(both, { DATABASE_READ_URL: pgbouncer.through(both.readUrl) });
       try {
         await Promise.all([1, 2, 3, 4].map(() => writeAndRead(server, server, both.keys, 5)));
         const { replica, primary } = await readsOf(server);
@@ -270,7 +274,7 @@ describeWithDistribution("of the distribution's release", (programs) => {
   test("a replica that pg_basebackup made is read", async () => {
     const both = await startReplicated(programs);
     try {
-      const server = await both.serve({ DATABASE_READ_MAX_LAG_MS: "10000" });
+      const server = await serveReading(both);
       await Promise.all([1, 2].map(() => writeAndRead(server, server, both.keys, 5)));
       const { replica, primary } = await readsOf(server);
       expect(replica).toBeGreaterThan(20);
