@@ -32,13 +32,16 @@ export type MigrateOptions = {
   onWait?: (line: string) => void;
   /** how long to wait in all */
   patienceMs?: number;
+  /** whether rules of a later version may be undone */
+  back?: boolean;
 };
 
 /**
  * Migrates a database to the current schema and applies the rules. Safe to run from many processes at once.
  * @param connectionString of the role that owns, or will own, the schema
  * @returns the versions that were applied by this call
- * @throws MigrationError when the database is newer than this program, or an applied migration was edited
+ * @throws MigrationError when the database is newer than this program, an applied migration was edited, or something in
+ *   the database is in the way
  * @throws OutOfPatience when another session kept a lock; steps applied until then stay, none is half done
  */
 export async function migrate(connectionString: string, options: MigrateOptions = {}): Promise<string[]> {
@@ -55,7 +58,7 @@ export async function migrate(connectionString: string, options: MigrateOptions 
       });
     }
     await applyWorkerMigrations(client, connectionString, patience);
-    await inTurns(client, patience, () => applyRules(client, directory));
+    await inTurns(client, patience, () => applyRules(client, directory, options));
     return pending.map((migration) => migration.version);
   });
 }
@@ -186,9 +189,15 @@ async function dropEarlierRules(client: pg.ClientBase): Promise<void> {
 }
 
 /** Applies all rules, within the caller's transaction. */
-export async function applyRules(client: pg.ClientBase, directory: string): Promise<void> {
+export async function applyRules(
+  client: pg.ClientBase,
+  directory: string,
+  { back = false }: Pick<MigrateOptions, "back"> = {},
+): Promise<void> {
   const folder = join(directory, "rules");
   const files = await rulesIn(folder);
+  const edition = await editionOf(folder);
+  if (!back) await requireLatest(client, edition);
   // Before the locks, which cannot be taken on what is another's.
   await requireOwn(client, SCHEMAS);
   await lockAll(client, SCHEMAS);
@@ -203,8 +212,27 @@ export async function applyRules(client: pg.ClientBase, directory: string): Prom
   for (const file of files) {
     await carryOut(client, `db/rules/${file}`, await readFile(join(folder, file), "utf8"));
   }
-  await noteEdition(client, await editionOf(folder));
+  await noteEdition(client, edition);
   await handOver(client, [...SCHEMAS, "app_migrations", "graphile_worker"]);
+}
+
+/** A machine that is not upgraded yet migrates as well, when it starts; what runs of the later version needs its rules. */
+async function requireLatest(client: pg.ClientBase, edition: string): Promise<void> {
+  const { rows: books } = await client.query<{ any: boolean }>(
+    "select to_regclass('app_migrations.editions') is not null as any",
+  );
+  if (!books[0]!.any) return;
+  const { rows } = await client.query<{ applied_at: string }>(
+    `select later.applied_at::timestamptz(0) from app_migrations.editions as own
+     join app_migrations.editions as later on later.number > own.number
+     where own.edition = $1 order by later.number desc limit 1`,
+    [edition],
+  );
+  if (!rows[0]) return;
+  throw new MigrationError(
+    `the database has rules of a later version since ${rows[0].applied_at}, and its programs would stop working without ` +
+      "them. To go back to the rules of this version: npm run migrate -- --back",
+  );
 }
 
 /** Records the edition. Going back to the rules of an earlier version removes the editions after it. */

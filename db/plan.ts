@@ -56,7 +56,7 @@ export async function planMigration(
             what: `db/migrations/${migration.version}.sql`,
             work: () => applyMigration(client, migration),
           })),
-          { what: "db/rules", work: () => applyRules(client, directory) },
+          { what: "db/rules", work: () => applyRules(client, directory, options) },
           { what: "settings and documents", work: () => afterwards(client) },
         ]);
         plan = {
