@@ -61,8 +61,18 @@ export class AdminContext {
   async databaseUrl(): Promise<string> {
     this.#database ??= this.config.databaseUrl
       ? Promise.resolve({ url: this.config.databaseUrl, leave: () => Promise.resolve() })
-      : joinEmbeddedPostgres(this.config.dataDir);
+      : this.#joinEmbedded();
     return (await this.#database).url;
+  }
+
+  #joinEmbedded(): Promise<Joined> {
+    const { dataDir } = this.config;
+    // Of a shell that has lost its environment, an empty database would answer that nothing is stored.
+    if (!existsSync(join(dataDir, "postgres")))
+      this.note(
+        `DATABASE_URL is not set, and no database is in ${dataDir}: this is a new one, which is empty.`,
+      );
+    return joinEmbeddedPostgres(dataDir);
   }
 
   /**

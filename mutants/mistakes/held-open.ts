@@ -249,6 +249,14 @@ export const HELD_OPEN: readonly Mistake[] = [
     only: "upgraded last",
   },
   {
+    rule: "whoever asks a database that is new is told so",
+    file: "admin/context.ts",
+    before: 'if (!existsSync(join(dataDir, "postgres")))',
+    after: 'if (existsSync(join(dataDir, "postgres")))',
+    tests: ["cli"],
+    only: "starts it for the call",
+  },
+  {
     rule: "functions too",
     file: "db/ownership.ts",
     before: "from pg_proc as p where p.pronamespace in (select oid from ours)",
