@@ -228,8 +228,8 @@ test("a commitment that somebody is changing is left for the next run, and holds
     await client.query(
       "select from app_public.commitments where commitment_description = 'funded' for update",
     );
-    // Who would wait is refused at once here.
-    await other.query("begin; set local lock_timeout = 1");
+    // Who would wait for that change, which stays open, is refused. The worker holds what it locks only for a moment.
+    await other.query("begin; set local lock_timeout = '5s'");
     await other.query("select app_private.expire_commitments()");
     await other.query("rollback");
     await runJob();
