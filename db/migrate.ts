@@ -50,7 +50,7 @@ export async function migrate(connectionString: string, options: MigrateOptions 
     const pending = await pendingMigrations(client, directory);
     for (const migration of pending) {
       await inTurns(client, patience, async () => {
-        await applyMigration(client, migration);
+        await applyMigration(client, migration, directory);
         await client.query("insert into app_migrations.applied (version, checksum) values ($1, $2)", [
           migration.version,
           migration.checksum,
@@ -109,7 +109,8 @@ export async function makeRoles(connectionString: string): Promise<void> {
   }
 }
 
-async function readMigrations(folder: string): Promise<Migration[]> {
+async function readMigrations(directory: string): Promise<Migration[]> {
+  const folder = join(directory, "migrations");
   return Promise.all(
     (await migrationsIn(folder)).map(async (version) => {
       const sql = await readFile(join(folder, `${version}.sql`), "utf8");
@@ -120,7 +121,7 @@ async function readMigrations(folder: string): Promise<Migration[]> {
 
 /** The migrations that the database does not have yet, in order. */
 export async function pendingMigrations(client: pg.ClientBase, directory: string): Promise<Migration[]> {
-  const migrations = await readMigrations(join(directory, "migrations"));
+  const migrations = await readMigrations(directory);
   const { rows } = await client.query<{ any: boolean }>(
     "select to_regclass('app_migrations.applied') is not null as any",
   );
@@ -150,8 +151,9 @@ export async function pendingMigrations(client: pg.ClientBase, directory: string
 export async function applyMigration(
   client: pg.ClientBase,
   { version, sql }: Pick<Migration, "version" | "sql">,
+  directory: string,
 ): Promise<void> {
-  await dropEarlierRules(client);
+  await dropEarlierRules(client, directory);
   await carryOut(client, `db/migrations/${version}.sql`, sql);
 }
 
@@ -177,15 +179,17 @@ async function applyWorkerMigrations(
 }
 
 /** Drops the rules that db/rules/reset.sql has kept: they depend on columns that a migration may change. */
-async function dropEarlierRules(client: pg.ClientBase): Promise<void> {
+async function dropEarlierRules(client: pg.ClientBase, directory: string): Promise<void> {
   await requireOwn(client, SCHEMAS);
-  await requireNoOutsiders(client, SCHEMAS);
   const { rows } = await client.query<{ drops: string | null }>(
     `select string_agg(format('drop schema %I cascade', nspname), ';') as drops
      from pg_namespace where nspname = any (select 'earlier_' || unnest($1::text[]))`,
     [SCHEMAS],
   );
-  if (rows[0]?.drops) await client.query(rows[0].drops);
+  const { drops } = rows[0]!;
+  if (drops === null) return;
+  await requireNoOutsiders(client, SCHEMAS, await readMigrations(directory));
+  await client.query(drops);
 }
 
 /** Applies all rules, within the caller's transaction. */
@@ -201,7 +205,7 @@ export async function applyRules(
   // Before the locks, which cannot be taken on what is another's.
   await requireOwn(client, SCHEMAS);
   await lockAll(client, SCHEMAS);
-  await requireNoOutsiders(client, SCHEMAS);
+  await requireNoOutsiders(client, SCHEMAS, await readMigrations(directory));
   // Created together with the rules, which read it, so that an upgrade that gives up leaves nothing behind.
   await client.query(`
     create table if not exists app_migrations.editions (

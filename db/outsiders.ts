@@ -1,10 +1,10 @@
-// What somebody has built, outside of the service's schemas, on rules that a migration makes anew.
+// What somebody has built on rules that a migration makes anew.
 import type pg from "pg";
 import { MigrationError } from "./sql-files.ts";
 
 /**
- * Functions and views are made anew by each migration, and what depends on the former ones goes with these. Functions that an index
- * or a column of ours is built on stay.
+ * Functions and views are made anew by each migration, and what depends on the former ones goes with these. Functions that a
+ * migration has made, for indexes and columns of ours, stay.
  */
 const OUTSIDERS = `
   with ours as (
@@ -19,23 +19,15 @@ const OUTSIDERS = `
     union all
     select 'pg_proc'::regclass, p.oid, p.oid::regprocedure::text
     from pg_proc as p
-    where p.pronamespace in (select oid from ours)
-      and not exists (
-        select from pg_depend as d
-        left join pg_attrdef as a on d.classid = 'pg_attrdef'::regclass and a.oid = d.objid
-        join pg_class as c on c.oid = case d.classid when 'pg_class'::regclass then d.objid else a.adrelid end
-        where d.refclassid = 'pg_proc'::regclass and d.refobjid = p.oid and c.relnamespace in (select oid from ours)
-      )
+    where p.pronamespace in (select oid from ours) and p.pronamespace::regnamespace || '.' || p.proname <> all ($2::text[])
   ),
   dependents as (
     select d.classid, d.objid, d.objsubid, made_anew.name as used,
       case d.classid
         when 'pg_class'::regclass then d.objid
         when 'pg_rewrite'::regclass then (select ev_class from pg_rewrite where oid = d.objid)
-        when 'pg_attrdef'::regclass then (select adrelid from pg_attrdef where oid = d.objid)
         when 'pg_trigger'::regclass then (select tgrelid from pg_trigger where oid = d.objid)
         when 'pg_policy'::regclass then (select polrelid from pg_policy where oid = d.objid)
-        when 'pg_constraint'::regclass then (select nullif(conrelid, 0) from pg_constraint where oid = d.objid)
       end as relation
     from pg_depend as d
     join made_anew on (made_anew.classid, made_anew.objid) = (d.refclassid, d.refobjid)
@@ -46,22 +38,28 @@ const OUTSIDERS = `
       else pg_describe_object(d.classid, d.objid, d.objsubid)
     end || ' uses ' || d.used as said
   from dependents as d
+  -- Views, functions, triggers, policies and rewrite rules of ours are the rules' own; tables and indexes are not.
   where coalesce(
-      (select relnamespace from pg_class where oid = d.relation and relkind <> 'm'),
-      case d.classid
-        when 'pg_proc'::regclass then (select pronamespace from pg_proc where oid = d.objid)
-        when 'pg_type'::regclass then (select typnamespace from pg_type where oid = d.objid)
-        when 'pg_constraint'::regclass then (select connamespace from pg_constraint where oid = d.objid)
-      end,
+      (select relnamespace from pg_class
+        where oid = d.relation and relkind <> 'm' and (relkind = 'v' or d.classid <> 'pg_class'::regclass)),
+      (select pronamespace from pg_proc where d.classid = 'pg_proc'::regclass and oid = d.objid),
       0) not in (select oid from ours)
   order by 1`;
 
 /**
  * Makes sure that nothing of anybody else would be dropped, or go on with rules of before, unnoticed.
+ * @param migrations all of them: what they have made stays
  * @throws MigrationError that names what is in the way
  */
-export async function requireNoOutsiders(client: pg.ClientBase, schemas: readonly string[]): Promise<void> {
-  const { rows } = await client.query<{ said: string }>(OUTSIDERS, [schemas]);
+export async function requireNoOutsiders(
+  client: pg.ClientBase,
+  schemas: readonly string[],
+  migrations: readonly { sql: string }[],
+): Promise<void> {
+  const stay = migrations.flatMap(({ sql }) =>
+    [...sql.matchAll(/^create function ([\w.]+)/gm)].map(([, name]) => name),
+  );
+  const { rows } = await client.query<{ said: string }>(OUTSIDERS, [schemas, stay]);
   if (rows.length === 0) return;
   throw new MigrationError(
     `${rows.map(({ said }) => said).join("; ")}: a migration makes functions and views anew, and would drop what uses them. ` +

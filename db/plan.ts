@@ -54,7 +54,7 @@ export async function planMigration(
         const untried = await inOrder(client, [
           ...pending.map((migration) => ({
             what: `db/migrations/${migration.version}.sql`,
-            work: () => applyMigration(client, migration),
+            work: () => applyMigration(client, migration, directory),
           })),
           { what: "db/rules", work: () => applyRules(client, directory, options) },
           { what: "settings and documents", work: () => afterwards(client) },

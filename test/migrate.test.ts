@@ -339,29 +339,72 @@ test.each([
     "create table reporting.t (n text, x text default app_private.trimmed(' a '))",
     "default value for column x of table reporting.t uses app_private.trimmed(text)",
   ],
-])(
-  "what somebody has built on the rules in a schema of their own is not dropped: %s",
-  async (_, sql, said) => {
-    await beginMigrated();
-    const before = await catalog();
-    await database.owner.query(`create schema reporting; ${sql}`);
-    const why = `${said}: a migration makes functions and views anew, and would drop what uses them. Drop it`;
-    await expect(migrate(database.url)).rejects.toThrow(why);
-    await expect(planMigration(database.url)).rejects.toThrow(why);
-    await writeFile(join(directory, "migrations/9000_later.sql"), "select 1");
-    await expect(migrate(database.url, { directory })).rejects.toThrow(why);
-    expect(await catalog()).toEqual(before);
-    await database.owner.query("drop schema reporting cascade");
-    // From tables, and from a function that one of the service's own indexes is built on, which stays.
-    await database.owner.query(
-      `create schema reporting;
-     create view reporting.v as select app_private.fold(name) from app_public.organizations`,
-    );
-    await migrate(database.url);
-    await migrate(database.url);
-    await database.owner.query("select from reporting.v");
-  },
-);
+  [
+    "a check on a table of the service",
+    "alter table app_public.users add constraint c check (app_private.mail_domain(email) <> 'x')",
+    "constraint c on table app_public.users uses app_private.mail_domain(text)",
+  ],
+  [
+    "an index on a table of the service",
+    "create index own on app_private.mails (app_private.mail_domain(recipient))",
+    "index app_private.own uses app_private.mail_domain(text)",
+  ],
+  [
+    "a column of a table of the service",
+    "alter table app_public.users add column x text default app_private.trimmed(' a ')",
+    "default value for column x of table app_public.users uses app_private.trimmed(text)",
+  ],
+  [
+    "a column with a row of a view",
+    "create table app_public.own (x rest.needs)",
+    "column x of table app_public.own uses rest.needs",
+  ],
+  [
+    "a domain",
+    "create domain app_public.own as text constraint c check (app_private.trimmed(value) <> '')",
+    "constraint c uses app_private.trimmed(text)",
+  ],
+  [
+    "a materialized view beside the service's tables",
+    "create materialized view app_public.own as select app_private.trimmed(name) as x from app_public.organizations",
+    "app_public.own uses app_private.trimmed(text)",
+  ],
+  [
+    "an index on one",
+    `create materialized view app_public.own as select name from app_public.organizations;
+     create index on app_public.own (app_private.trimmed(name))`,
+    "index app_public.own_trimmed_idx uses app_private.trimmed(text)",
+  ],
+])("what somebody has built on the rules is not dropped: %s", async (_, sql, said) => {
+  await beginMigrated();
+  await database.owner.query(`create schema reporting; ${sql}`);
+  const before = await catalog();
+  const why = `${said}: a migration makes functions and views anew, and would drop what uses them. Drop it`;
+  await expect(migrate(database.url)).rejects.toThrow(why);
+  await expect(planMigration(database.url)).rejects.toThrow(why);
+  await writeFile(join(directory, "migrations/9000_later.sql"), "select 1");
+  await expect(migrate(database.url, { directory })).rejects.toThrow(why);
+  const { rows } = await database.owner.query(
+    "select from app_migrations.applied where version = '9000_later'",
+  );
+  expect(rows).toEqual([]);
+  expect(await catalog()).toEqual(before);
+});
+
+test("what somebody has built on tables stays, and so it does on functions that a migration has made", async () => {
+  await beginMigrated();
+  await database.owner.query(
+    `create schema reporting;
+     create view reporting.v as select app_private.fold(name) from app_public.organizations;
+     alter table app_public.users add constraint own check (app_private.mailbox(email) <> '');
+     create index own on app_public.users (app_private.mailbox(email))`,
+  );
+  const before = await catalog();
+  await migrate(database.url);
+  await migrate(database.url);
+  await database.owner.query("select from reporting.v");
+  expect(await catalog()).toEqual(before);
+});
 
 test("a rewrite rule on a table of the service is planned to be dropped, and is", async () => {
   await beginMigrated();

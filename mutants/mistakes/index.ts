@@ -177,6 +177,7 @@ import { LIVE_KEPT } from "./live-kept.ts";
 import { STATEMENTS } from "./statements.ts";
 import { PROCESS_TOLD } from "./process-told.ts";
 import { OPERATOR_CONTEXT } from "./operator-context.ts";
+import { TOLD_AND_LEFT } from "./told-and-left.ts";
 import { TRACES } from "./tracing.ts";
 import { WORKER_PARTS } from "./worker-parts.ts";
 import { WORKER_SLIPS } from "./worker-slips.ts";
@@ -389,4 +390,5 @@ export const MISTAKES: readonly Mistake[] = [
   ...READ_BACK,
   ...HELD_OPEN,
   ...LET_IN,
+  ...TOLD_AND_LEFT,
 ];

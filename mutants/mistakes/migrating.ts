@@ -204,7 +204,7 @@ export const MIGRATING: readonly Mistake[] = [
   {
     rule: "what was kept of earlier rules goes before a migration",
     file: "db/migrate.ts",
-    before: "  await dropEarlierRules(client);\n",
+    before: "  await dropEarlierRules(client, directory);\n",
     after: "",
     tests: ["migrate"],
     only: "a migration may change",

@@ -1,0 +1,69 @@
+// What is told of what others have done, and what is left as it is.
+import type { Mistake } from "../mistake.ts";
+
+const OUTSIDE = { file: "db/outsiders.ts", tests: ["migrate"] };
+
+export const TOLD_AND_LEFT: readonly Mistake[] = [
+  {
+    ...OUTSIDE,
+    rule: "a function that the rules make does not stay because of an index of somebody's own",
+    before: "<> all ($2::text[])",
+    after: `<> all ($2::text[])
+      and not exists (select from pg_depend as d where d.refobjid = p.oid and d.classid = 'pg_class'::regclass)`,
+    only: "an index on a table",
+  },
+  {
+    ...OUTSIDE,
+    rule: "an index on a table of the service is somebody's own if it uses what the rules make",
+    before: "(relkind = 'v' or d.classid <> 'pg_class'::regclass)",
+    after: "(relkind in ('v', 'i') or d.classid <> 'pg_class'::regclass)",
+    only: "an index on",
+  },
+  {
+    ...OUTSIDE,
+    rule: "so is a column, or a table",
+    before: "(relkind = 'v' or d.classid <> 'pg_class'::regclass)",
+    after: "relkind <> 'i'",
+    only: "a column with a row",
+  },
+  {
+    ...OUTSIDE,
+    rule: "so is a check",
+    before: "when 'pg_policy'::regclass then (select polrelid from pg_policy where oid = d.objid)",
+    after: `when 'pg_policy'::regclass then (select polrelid from pg_policy where oid = d.objid)
+        when 'pg_constraint'::regclass then (select conrelid from pg_constraint where oid = d.objid)`,
+    only: "a check on a table",
+  },
+  {
+    ...OUTSIDE,
+    rule: "so is a default",
+    before: "when 'pg_policy'::regclass then (select polrelid from pg_policy where oid = d.objid)",
+    after: `when 'pg_policy'::regclass then (select polrelid from pg_policy where oid = d.objid)
+        when 'pg_attrdef'::regclass then (select adrelid from pg_attrdef where oid = d.objid)`,
+    only: "a column of a table",
+  },
+  {
+    ...OUTSIDE,
+    rule: "so is a materialized view",
+    before: "relkind <> 'm' and",
+    after: "relkind <> 'x' and",
+    only: "materialized view beside",
+  },
+  {
+    ...OUTSIDE,
+    rule: "so is a domain",
+    before: "(select pronamespace from pg_proc where d.classid",
+    after: `(select connamespace from pg_constraint where d.classid = 'pg_constraint'::regclass and oid = d.objid and conrelid = 0),
+      (select pronamespace from pg_proc where d.classid`,
+    only: "a domain",
+  },
+  {
+    rule: "a migration looks for what others have built before its first step",
+    file: "db/migrate.ts",
+    before:
+      "  await requireNoOutsiders(client, SCHEMAS, await readMigrations(directory));\n  await client.query(drops);",
+    after: "  await client.query(drops);",
+    tests: ["migrate"],
+    only: "an index on a table",
+  },
+];
