@@ -195,17 +195,17 @@ export function registerKeys(program: Command, context: AdminContext): void {
     });
 }
 
-/** A live key is not rotated a second time: its first replacement would be forgotten, and its expiry is no longer the one it had. */
+/** A key is not rotated a second time: its first replacement would be forgotten, and its expiry is no longer the one it had. */
 async function rotatedBefore(client: pg.PoolClient, keyId: string): Promise<AdminError | undefined> {
-  const { rows } = await client.query<Pick<Key, "keyId" | "state"> & { oldId: string }>(
+  const { rows } = await client.query<Pick<Key, "keyId" | "state"> & { oldId: string; oldState: string }>(
     `with recursive next as (
-       select k.key_id as old_id, k.replaced_by from app_private.api_keys as k
-       where k.key_id::text = lower($1) and app_private.key_state(k) = 'live'
+       select k.key_id as old_id, app_private.key_state(k) as old_state, k.replaced_by from app_private.api_keys as k
+       where k.key_id::text = lower($1)
        union all
-       select next.old_id, k.replaced_by from next join app_private.api_keys as k on k.key_id = next.replaced_by
+       select next.old_id, next.old_state, k.replaced_by from next join app_private.api_keys as k on k.key_id = next.replaced_by
        where k.replaced_by is not null
      )
-     select next.old_id as "oldId", n.key_id as "keyId", app_private.key_state(n) as state
+     select next.old_id as "oldId", next.old_state as "oldState", n.key_id as "keyId", app_private.key_state(n) as state
      from next join app_private.api_keys as n on n.key_id = next.replaced_by
      where n.replaced_by is null`,
     [keyId],
@@ -213,10 +213,11 @@ async function rotatedBefore(client: pg.PoolClient, keyId: string): Promise<Admi
   const [last] = rows;
   if (!last) return undefined;
   const said = `This key has already been replaced by key ${last.keyId}`;
+  if (last.state !== "live")
+    return new AdminError(`${said}, which is ${last.state}: issue a new one with keys issue.`);
+  const end = last.oldState === "live" ? `; keys revoke ${last.oldId} ends this one at once` : "";
   return new AdminError(
-    last.state === "live"
-      ? `${said}. If the text of that one is lost, keys rotate ${last.keyId} --overlap 0 gives another; keys revoke ${last.oldId} ends this one at once.`
-      : `${said}, which is ${last.state}: issue a new one with keys issue.`,
+    `${said}. If the text of that one is lost, keys rotate ${last.keyId} --overlap 0 gives another${end}.`,
   );
 }
 

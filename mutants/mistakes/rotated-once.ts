@@ -21,20 +21,26 @@ export const ROTATED_ONCE: readonly Mistake[] = [
   {
     ...KEYS,
     rule: "who rotates a key again is told whether the key that replaced it works",
-    before: 'last.state === "live"',
-    after: 'last.state !== "expired"',
+    before: 'last.state !== "live"',
+    after: 'last.state === "expired"',
   },
   {
     ...KEYS,
-    rule: "a key that was rotated and revoked is called one that is not live",
-    before: "where k.key_id::text = lower($1) and app_private.key_state(k) = 'live'\n       union",
-    after: "where k.key_id::text = lower($1)\n       union",
+    rule: "a key that was rotated before is found, also when it is over",
+    before: "where k.key_id::text = lower($1)\n       union",
+    after: "where k.key_id::text = lower($1) and app_private.key_state(k) = 'live'\n       union",
+  },
+  {
+    ...KEYS,
+    rule: "one that is over is not to be ended",
+    before: 'last.oldState === "live" ?',
+    after: 'last.state === "live" ?',
   },
   {
     ...KEYS,
     rule: "a key that was rotated before is found whatever the case of its id",
-    before: "where k.key_id::text = lower($1) and app_private.key_state(k) = 'live'\n       union",
-    after: "where k.key_id::text = $1 and app_private.key_state(k) = 'live'\n       union",
+    before: "where k.key_id::text = lower($1)\n       union",
+    after: "where k.key_id::text = $1\n       union",
   },
   {
     ...KEYS,
