@@ -12,6 +12,8 @@ import * as world from "./support/world.ts";
 jest.setTimeout(600_000);
 
 const { ORG } = world;
+/** What the organization is called in the documentation. */
+const RIVER = "https://data.example.org/org/river";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -271,6 +273,25 @@ test("the key comes first: what it is, and what its scope gets to", async () => 
   expect(await explain(world.contributor, "needs:write", "--key", read.key)).toMatchObject({
     error: "failed",
   });
+});
+
+test("the example on the page is what the tool says", async () => {
+  const id = await keyIdOf(database.owner, await issueTestKey(database.owner, "api_review"));
+  await database.owner.query("update app_private.api_keys set label = 'Dashboard' where key_id = $1", [id]);
+  const { stdout } = await tool(
+    [
+      ...["authorization", "explain", "--email", world.contributor, "--org", ORG],
+      ...["--permission", "members:manage", "--key", id],
+    ],
+    { DATABASE_URL: database.url },
+  );
+  const page = await readFile(join(ROOT, "docs/authorization.md"), "utf8");
+  const [, example] = /```\n(No: [^`]+)```/.exec(page)!;
+  // Lines, which any change moves, are left out there; columns are as wide as what is in them.
+  const plain = (text: string) => text.replaceAll(/ {2,}/g, "  ").replaceAll(/(?<=\.sql:)\d+/g, "…");
+  expect(plain(stdout).replaceAll(world.contributor, "ana@river.example").replaceAll(ORG, RIVER)).toBe(
+    plain(example!),
+  );
 });
 
 test("a key is shown a check that its scope gets to, not one that only a wider scope does", async () => {
