@@ -245,7 +245,17 @@ describe("REST refuses what does not have the shape of the request", () => {
     const named = ({ body }: Answer) => body.details.map((detail: { path: string }) => detail.path);
     expect(named(answer)).toEqual(Object.keys(valid).filter((name) => name !== actor));
     const nobodys = { ...valid, [actor!]: undefined };
-    expect(named(await call(`${service.url}${path}`, "POST", service.keys.write, nobodys))).toEqual([actor]);
+    const refused = await call(`${service.url}${path}`, "POST", service.keys.write, nobodys);
+    expect(refused.body.details).toEqual([{ path: actor, message: "is required" }]);
+  });
+
+  test("what only the rules can miss is said to be missing", async () => {
+    const claim = {
+      ...{ userEmail: "ana@elsewhere.example", firstName: "Ana", lastName: "Silva", roles: [] },
+      ...{ orgName: "River", isNewOrg: false },
+    };
+    const refused = await call(`${service.url}/v0/onboarding/claim-org`, "POST", service.keys.write, claim);
+    expect(refused.body.details).toEqual([{ path: "orgUri", message: "is required" }]);
   });
 
   test("what is at fault in the address and in a header is named as it was sent, all of it", async () => {

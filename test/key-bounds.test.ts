@@ -307,6 +307,9 @@ test("a key is for organizations that there are, and for addresses", async () =>
   for (const bounds of [{ organizations: [ORG, `${ORG}-not`] }, { persons: [admin, "nobody"] }]) {
     await expect(issue(bounds)).rejects.toMatchObject({ code: "PT400", detail: "validation_failed" });
   }
+  await expect(
+    service.database.owner.query("update app_private.api_keys set persons = array[null]"),
+  ).rejects.toThrow("persons must be an e-mail address");
 });
 
 test("a change of bounds takes effect at once in every process", async () => {

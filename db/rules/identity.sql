@@ -52,7 +52,7 @@ begin
   end if;
   if new.persons is distinct from old.persons then
     foreach item in array coalesce(new.persons, '{}') loop
-      problems := problems || app_private.email_problems('persons', item);
+      problems := problems || app_private.email_problems('persons', coalesce(item, ''));
     end loop;
     new.persons := lower(new.persons::text)::text[];
   end if;

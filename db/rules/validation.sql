@@ -153,6 +153,7 @@ comment on function app_private.required_problems is 'Problems with a value that
 create function app_private.email_problems(path text, value text) returns jsonb
 language sql immutable
 return case
+  when value is null then app_private.required_problems(path, value)
   when app_private.is_email(value) then '[]'
   else app_private.problem(path, 'must be an e-mail address')
 end;
@@ -197,6 +198,7 @@ comment on function app_private.concept_uri_problems is 'Problems with the requi
 create function app_private.http_uri_problems(path text, value text) returns jsonb
 language sql immutable
 return case
+  when value is null then app_private.required_problems(path, value)
   when app_private.is_http_uri(value) then '[]'
   else app_private.problem(path, 'must be an absolute http or https URI')
 end;

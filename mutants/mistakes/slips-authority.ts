@@ -177,7 +177,7 @@ export const SLIPS_OF_AUTHORITY: readonly Mistake[] = [
   {
     rule: "the persons of a key are addresses",
     file: "db/rules/identity.sql",
-    before: "      problems := problems || app_private.email_problems('persons', item);\n",
+    before: "      problems := problems || app_private.email_problems('persons', coalesce(item, ''));\n",
     after: "      null;\n",
     tests: ["key-bounds"],
     only: "organizations that there are",

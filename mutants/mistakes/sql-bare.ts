@@ -89,14 +89,14 @@ export const BARE: readonly Mistake[] = [
   missing(
     "an address that is missing is none",
     "validation",
-    "  when app_private.is_email(value) then '[]'\n  else app_private.problem(path, 'must be an e-mail address')\n",
-    "  when not app_private.is_email(value) then app_private.problem(path, 'must be an e-mail address')\n  else '[]'\n",
+    "  when value is null then app_private.required_problems(path, value)\n  when app_private.is_email(value) then '[]'\n",
+    "  when value is null or app_private.is_email(value) then '[]'\n",
   ),
   missing(
     "a URI that is missing is none",
     "validation",
-    "  when app_private.is_http_uri(value) then '[]'\n  else app_private.problem(path, 'must be an absolute http or https URI')\n",
-    "  when not app_private.is_http_uri(value) then app_private.problem(path, 'must be an absolute http or https URI')\n  else '[]'\n",
+    "  when value is null then app_private.required_problems(path, value)\n  when app_private.is_http_uri(value) then '[]'\n",
+    "  when value is null or app_private.is_http_uri(value) then '[]'\n",
   ),
   {
     rule: "a code that is null is none",

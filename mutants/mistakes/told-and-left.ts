@@ -66,4 +66,30 @@ export const TOLD_AND_LEFT: readonly Mistake[] = [
     tests: ["migrate"],
     only: "an index on a table",
   },
+  {
+    rule: "of an address that is missing it is said that it is required",
+    file: "db/rules/validation.sql",
+    before:
+      "  when value is null then app_private.required_problems(path, value)\n  when app_private.is_email(",
+    after: "  when app_private.is_email(",
+    tests: ["input"],
+    only: "each missing field is named",
+  },
+  {
+    rule: "and so of a URI",
+    file: "db/rules/validation.sql",
+    before:
+      "  when value is null then app_private.required_problems(path, value)\n  when app_private.is_http_uri(",
+    after: "  when app_private.is_http_uri(",
+    tests: ["input"],
+    only: "what only the rules can miss",
+  },
+  {
+    rule: "an address of a key's that is null is not said to be required",
+    file: "db/rules/identity.sql",
+    before: "app_private.email_problems('persons', coalesce(item, ''))",
+    after: "app_private.email_problems('persons', item)",
+    tests: ["key-bounds"],
+    only: "organizations that there are",
+  },
 ];
