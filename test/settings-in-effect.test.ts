@@ -340,13 +340,35 @@ test.each([
 });
 
 test("but it starts beside a table that somebody has copied there", async () => {
-  const { owner } = database;
-  await owner.query("create table app_public.needs_before as select * from app_public.needs");
+  const client = await database.owner.connect();
+  const problems = async () =>
+    (await client.query("select problem from app_private.login_problems() where is_fatal")).rows;
   try {
-    const { rows } = await owner.query("select * from app_private.login_problems() where is_fatal");
-    expect(rows).toEqual([]);
+    await client.query("begin; create table app_public.needs_before as select * from app_public.needs");
+    expect(await problems()).toEqual([]);
+    // Unless somebody may read there, or write.
+    for (const given of [
+      "select on app_public.needs_before to api_read",
+      "select (org_uri) on app_public.needs_before to public",
+      "delete on app_public.needs_before to api_person",
+      "insert on app_public.needs_before to engagement_server",
+    ]) {
+      await client.query(`savepoint given; grant ${given}`);
+      expect(await problems()).toEqual([
+        { problem: "row-level security is switched off on app_public.needs_before; run npm run migrate" },
+      ]);
+      await client.query("rollback to given");
+    }
+    // A table of the service without a policy is the same.
+    await client.query("alter table app_private.mails disable row level security");
+    expect(await problems()).toEqual([]);
+    await client.query("grant select on app_private.mails to api_write");
+    expect(await problems()).toMatchObject([
+      { problem: expect.stringContaining("off on app_private.mails;") },
+    ]);
   } finally {
-    await owner.query("drop table app_public.needs_before");
+    await client.query("rollback");
+    client.release();
   }
 });
 

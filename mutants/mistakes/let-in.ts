@@ -141,12 +141,4 @@ export const LET_IN: readonly Mistake[] = [
     tests: ["process-parts"],
     only: "for sessions",
   },
-  {
-    rule: "a table that has no policy needs none to be in force",
-    file: "db/rules/logins.sql",
-    before: " and exists (select from pg_policy as p where p.polrelid = t.oid)",
-    after: "",
-    tests: ["settings-in-effect"],
-    only: "has copied there",
-  },
 ];

@@ -3,6 +3,12 @@ import type { Mistake } from "../mistake.ts";
 
 const OUTSIDE = { file: "db/outsiders.ts", tests: ["migrate"] };
 
+const SWITCHED_OFF = {
+  file: "db/rules/logins.sql",
+  tests: ["settings-in-effect"],
+  only: "that somebody has copied",
+};
+
 export const TOLD_AND_LEFT: readonly Mistake[] = [
   {
     ...OUTSIDE,
@@ -91,5 +97,35 @@ export const TOLD_AND_LEFT: readonly Mistake[] = [
     after: "app_private.email_problems('persons', item)",
     tests: ["key-bounds"],
     only: "organizations that there are",
+  },
+  {
+    ...SWITCHED_OFF,
+    rule: "no server starts where callers have a right to a table without row-level security",
+    before: "where (r.rolname = any (app_private.caller_roles()) or",
+    after: "where (false or",
+  },
+  {
+    ...SWITCHED_OFF,
+    rule: "nor where the server's login has one",
+    before: " or r.rolname = 'engagement_server')",
+    after: ")",
+  },
+  {
+    ...SWITCHED_OFF,
+    rule: "nor where it is to one of its columns",
+    before: "has_any_column_privilege(r.oid",
+    after: "has_table_privilege(r.oid",
+  },
+  {
+    ...SWITCHED_OFF,
+    rule: "nor where it is one to delete",
+    before: "'DELETE, TRUNCATE, TRIGGER'",
+    after: "'TRUNCATE, TRIGGER'",
+  },
+  {
+    ...SWITCHED_OFF,
+    rule: "a server starts beside a copy of a table",
+    before: "  where not t.relrowsecurity and exists (\n    select from pg_roles as r\n    where (",
+    after: "  where not t.relrowsecurity and exists (\n    select from pg_roles as r\n    where true or (",
   },
 ];
