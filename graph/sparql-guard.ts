@@ -1,7 +1,5 @@
 // What is accepted as a query from outside: a single query (no update) that does not make the store call
 // another host, and does not keep it at work beyond its time limit, as far as its text shows that.
-import { Parser } from "@traqula/parser-sparql-1-2";
-import { AstFactory } from "@traqula/rules-sparql-1-2";
 import { LRUCache } from "lru-cache";
 import { insteadOf, isComputing, isFunction, Names } from "./sparql-extensions.ts";
 import { excessOf } from "./sparql-cost.ts";
@@ -9,6 +7,7 @@ import { endable, faultOfForm, faultOfValues } from "./sparql-endable.ts";
 import { Endless, requireEnding } from "./sparql-paths.ts";
 import { readPattern } from "./sparql-patterns.ts";
 import { faultOfNumber } from "./sparql-numbers.ts";
+import { sparqlParser } from "./sparql-parser.ts";
 import { faultOfPlan } from "./sparql-plan.ts";
 import { faultOfTime, faultOfType } from "./sparql-times.ts";
 import { faultOfUnknown } from "./sparql-types.ts";
@@ -60,10 +59,7 @@ const MAX_TREE_DEPTH = 1_000;
  */
 const DEEPEST_EXISTS = 8;
 
-// The parser passes `errorHandler` on to its builder, which its types leave out.
-const parserOptions: ConstructorParameters<typeof Parser>[0] & { errorHandler: typeof throwSyntaxError } = {
-  // Keeps the positions of nodes in the text.
-  defaultContext: { astFactory: new AstFactory() },
+const parseText = sparqlParser({
   lexerConfig: {
     positionTracking: "full",
     errorMessageProvider: {
@@ -79,8 +75,7 @@ const parserOptions: ConstructorParameters<typeof Parser>[0] & { errorHandler: t
     },
   },
   errorHandler: throwSyntaxError,
-};
-const parser = new Parser(parserOptions);
+});
 
 function throwSyntaxError(errors: readonly { token: { image: string; startOffset: number } }[]): never {
   const token = errors[0]?.token;
@@ -163,7 +158,7 @@ function isPrologueOnly(update: unknown): boolean {
 
 function parse(text: string): Record<string, unknown> {
   try {
-    return parser.parse(text) as unknown as Record<string, unknown>;
+    return parseText(text);
   } catch (error) {
     throw refusal(error, text);
   }

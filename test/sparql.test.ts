@@ -306,6 +306,12 @@ describe.each(testStores)("$name", ({ name, available, peculiarities, start }) =
     });
   });
 
+  inEngine("a number without a digit before its point, and a name with colons", async () => {
+    const text = `PREFIX : <urn:a:> SELECT (CONCAT(STR(?s), STR(?x * -.5 + +.5 = .25)) AS ?o)
+      { VALUES (?s ?x) { (:b:c .5) } }`;
+    expect(await valuesOf(await post(text))).toEqual(["urn:a:b:ctrue"]);
+  });
+
   describe("malformed queries", () => {
     inEngine.each([
       ["SELECT *\n{ ?s ?p ", "line 2, column 9"],
@@ -467,6 +473,9 @@ describe("without a store", () => {
       // In a comment, unless the escape in it ends the line; in a text, unless an escape is read within it.
       `SELECT * { # \\u000ASERVICE <http://127.0.0.1:9/> { ?s ?p ?o }\n}`,
       `SELECT * { ?s ?p "\\u0022" . SERVICE <http://127.0.0.1:9/> { ?a ?b ?c } # """\n}`,
+      // A carriage return alone ends a line, and the comment on it.
+      `SELECT * { # a comment\r${service}\n}`,
+      `SELECT * { # \\u000D${service}\n}`,
     ])("%s", async (text) => {
       expect(await query(text)).toMatchObject({ status: 403, body: { error: "federation_disabled" } });
     });
@@ -580,6 +589,9 @@ describe("without a store", () => {
       `BASE <http://jena.apache.org/> PREFIX p: <ARQ/property#> BASE <http://example.org/> SELECT * { ?x p:str ?y }`,
       `PREFIX p: <http://jena.apache.org/a/..> SELECT * { ?x p:\\/ARQ\\/property\\#str ?y }`,
       `PREFIX p: <http://jena.apache.or> SELECT * { ?x p:g\\/ARQ\\/property\\#str ?y }`,
+      // All that follows the first colon is the name, further colons too.
+      `PREFIX p: <http://jena.apache.org/> SELECT * { ?x p:a:b\\/..\\/ARQ\\/property\\#str ?y }`,
+      `PREFIX : <http://jena.apache.org/> SELECT * { ?x ::\\/..\\/ARQ\\/property\\#str ?y }`,
     ])("a property that computes: %s", async (text) => {
       const { status, body } = await query(text);
       expect({ status, body }).toMatchObject({ status: 400, body: { error: "malformed_query" } });
@@ -815,6 +827,51 @@ describe("without a store", () => {
     ])("but not: %s", async (path) => {
       expect(await query(`ASK { ?s ${path} ?o }`)).toMatchObject({ status: 503 });
     });
+  });
+
+  describe("whatever SPARQL can be written in is read", () => {
+    const P = "PREFIX : <urn:> PREFIX e.f-1: <urn:>";
+    const STRING = "<http://www.w3.org/2001/XMLSchema#string>";
+    test.each([
+      ...[".5", "+.5", "-.5", "1.5", "+01.50", "-1.5", "1", "+1", "-1", "1e3", "+1.E-3", "-.5e+3"].flatMap(
+        (number) => [
+          `ASK { ?s ?p ${number}, ${number}.}`,
+          `ASK { VALUES ?o { ${number} } FILTER(?o=${number}) }`,
+        ],
+      ),
+      "ASK { ?a ?b 1.?c ?d .5.}",
+      "SELECT (1-.5*.5/.5 AS ?o) {}",
+      ...["a:b", "::", "a.b", "%41:%42", "1\\.\\~", "日\u00b7", "_"].map(
+        (name) => `${P} ASK { :${name} :${name}/e.f-1:${name}+ e.f-1:${name}.}`,
+      ),
+      `${P} ASK { _:1.a-b ?p _:_, _:日, [ ], [\t], ( ), [ :p () ] }`,
+      `${P} ASK { : a e.f-1: }`,
+      ...[
+        `''''a'''`,
+        `"""a"b""c\\""""`,
+        `'\\t\\b\\n\\r\\f\\"\\'\\\\'`,
+        `'''\n\r'''@en-US-1a`,
+        `""^^${STRING}`,
+      ].map((text) => `ASK { ?s ?p ${text} }`),
+      ...["ASK #\r{}", "ASK #a\r\n{}#", "#\n#\rASK{}# }", "ASK { ?s <urn:#a> '#' #}\r}"],
+      ...["NOT IN (1)", "not\tin(1)", "NOT#c\r IN ()", "NOT # IN\n\r\n#\nIN (1)"].map(
+        (test) => `ASK { FILTER(1 ${test}) }`,
+      ),
+      ...["NOT EXISTS {}", "not  exists{}", "NOT\nEXISTS {}", "NOT#EXISTS\n#\rEXISTS {}"].map(
+        (test) => `ASK { FILTER ${test} FILTER(${test}) }`,
+      ),
+    ])("%j", async (text) => {
+      expect(await query(text)).toMatchObject({ status: 503 });
+    });
+    test.each([
+      "ASK { x:y ?p ?o }",
+      "ASK { FILTER(1 NOT ?x IN (1)) }",
+      "ASK { FILTER NOT }",
+      "ASK { ?s ?p 1..5 ?o }",
+      "ASK # {}",
+    ])("and nothing else: %j", async (text) =>
+      expect(await query(text)).toMatchObject({ status: 400, body: { error: "malformed_query" } }),
+    );
   });
 
   describe("a text that is refused says where", () => {

@@ -1,5 +1,6 @@
 import type { Mistake } from "../mistake.ts";
 import { ANSWERS_IN_PIECES } from "./answers-in-pieces.ts";
+import { AT_THE_DOORS } from "./at-the-doors.ts";
 import { BY_CLAIM } from "./rules-by-claim.ts";
 import { CHURCH_FILES } from "./church-files.ts";
 import { CHURCH_PAGES } from "./church-pages.ts";
@@ -224,6 +225,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...CHURCH_FILES,
   ...CHURCH_PAGES,
   ...ANSWERS_IN_PIECES,
+  ...AT_THE_DOORS,
   ...CHURCH_READINGS,
   ...WATCH,
   ...STORE_LET_GO,

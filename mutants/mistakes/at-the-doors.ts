@@ -1,0 +1,70 @@
+// What a door reads otherwise than its caller or the store, or does not tell.
+import type { Mistake } from "../mistake.ts";
+
+const PARSER = { file: "graph/sparql-parser.ts", tests: ["sparql"] };
+const READ = { ...PARSER, only: "whatever SPARQL can be written in" };
+
+export const AT_THE_DOORS: readonly Mistake[] = [
+  {
+    ...READ,
+    rule: "a decimal needs no digit before its point",
+    before: "Decimal: /\\d*",
+    after: "Decimal: /\\d+",
+  },
+  {
+    ...READ,
+    rule: "a decimal with a plus needs no digit before its point",
+    before: "\\+\\d*",
+    after: "\\+\\d+",
+  },
+  {
+    ...READ,
+    rule: "a decimal with a minus needs no digit before its point",
+    before: "/-\\d*",
+    after: "/-\\d+",
+  },
+  {
+    ...PARSER,
+    rule: "a comment ends with a carriage return, as it does for the store",
+    before: "Comment: /#[^\\r\\n]*/",
+    after: "Comment: /#[^\\n]*/",
+    only: "SERVICE is 403",
+  },
+  {
+    ...READ,
+    rule: "between the two words of NOT EXISTS may be as many spaces, lines and comments as one likes",
+    before: "`not${BETWEEN}exists`",
+    after: '"not exists"',
+  },
+  {
+    ...READ,
+    rule: "between the two words of NOT IN may be a comment",
+    before: "`not${BETWEEN}in`",
+    after: '"not\\\\s+in"',
+  },
+  {
+    ...READ,
+    rule: "a comment between two words ends with a carriage return too",
+    before: "#[^\\r\\n]*[\\r\\n])*/.source",
+    after: "#[^\\n]*\\n)*/.source",
+  },
+  {
+    ...PARSER,
+    rule: "all that follows the first colon is the name",
+    before: "/^([^:]*):(.*)$/s",
+    after: "/^([^:]*):([^:]*)/s",
+    only: "what an engine adds",
+  },
+  {
+    ...READ,
+    rule: "a name begins behind its first colon",
+    before: "/^([^:]*):(.*)$/s",
+    after: "/^(.*):(.*)$/s",
+  },
+  {
+    ...READ,
+    rule: "a prefix must be declared",
+    before: "if (prefixes[prefix!] === undefined) throw",
+    after: "if (prefixes[prefix!] === null) throw",
+  },
+];
