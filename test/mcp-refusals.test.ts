@@ -157,13 +157,17 @@ describe("errors of JSON-RPC", () => {
   test("name the header that disagrees with its message", async () => {
     const list = { ...ping, method: "tools/list", params: { _meta: MODERN_META } };
     const { body } = await post(service, list, modernHeaders("tools/call", TOOL));
-    expect(body.error.data).toMatchObject({ mismatch: { header: "tools/call" } });
+    expect(body.error.data).toMatchObject({
+      ...{ requestId: expect.any(String), mismatch: { header: "tools/call" } },
+    });
     // That of the revision is compared before the others, where the message is told apart from those of 2025.
     const earlier = { ...modernHeaders("tools/list"), "mcp-protocol-version": "2025-11-25" };
     const { body: refused } = await post(service, list, earlier);
     expect(refused.error.data).toMatchObject({
       mismatch: { header: "2025-11-25", body: expect.any(String) },
     });
+    const unknown = await post(service, list, { ...earlier, "mcp-protocol-version": "1999-01-01" });
+    expect(unknown.body.error).toMatchObject({ code: -32020, data: { mismatch: { header: "1999-01-01" } } });
   });
 
   test("quotes sixty characters of a name, and no more", async () => {
@@ -235,6 +239,36 @@ describe("errors of JSON-RPC", () => {
         },
       },
     ]);
+    // What sorts after the current revision, and what is no revision, is told in the same way, in a batch too.
+    for (const header of ["1999-01-01", "2026-07-27", "2027-01-01", "junk", ""]) {
+      const headers = { "mcp-protocol-version": header };
+      const alone = await post(service, ping, headers);
+      const inBatch = await post(service, [ping, { ...ping, id: 2 }], headers);
+      const error = {
+        code: -32000,
+        message: expect.stringContaining(
+          `Unsupported protocol version: ${header} (supported versions: 2026-`,
+        ),
+      };
+      expect([alone.status, alone.body]).toMatchObject([400, { id: 1, error }]);
+      expect([inBatch.status, inBatch.body]).toMatchObject([
+        200,
+        [
+          { id: 1, error },
+          { id: 2, error },
+        ],
+      ]);
+    }
+    for (const named of ["2030-01-01", "1999-01-01", "junk", ""]) {
+      const message = { ...ping, params: { _meta: { [version]: named } } };
+      for (const headers of [{}, { "mcp-protocol-version": "2025-11-25" }]) {
+        const { body: alone } = await post(service, message, headers);
+        const { body: inBatch } = await post(service, [message, ping], headers);
+        const data = { supported: ["2026-07-28"], requested: named };
+        const refused = { id: 1, error: { code: -32022, data } };
+        expect([named, alone, inBatch]).toMatchObject([named, refused, [refused, { result: {} }]]);
+      }
+    }
     const docs = await readFile(DOCS, "utf8");
     for (const { body } of [modern, legacy]) expect(docs).toContain(`\n| \`${body.error.code}\` | `);
   });
@@ -245,7 +279,10 @@ describe("errors of JSON-RPC", () => {
     const [latest, ...named] = spoken.match(REVISION)!;
     expect(latest).toBe("2026-07-28");
     const refused = await post(service, ping, { "mcp-protocol-version": "1999-01-01" });
-    expect((refused.body.error.message as string).match(REVISION)).toEqual(["1999-01-01", ...named]);
+    expect((refused.body.error.message as string).match(REVISION)).toEqual([
+      ...["1999-01-01", latest],
+      ...named,
+    ]);
     const answered = [];
     for (const protocolVersion of named) {
       const params = { protocolVersion, capabilities: {}, clientInfo: { name: "test", version: "1" } };

@@ -2,6 +2,7 @@
 import type { Mistake } from "../mistake.ts";
 
 const PARSER = { file: "graph/sparql-parser.ts", tests: ["sparql"] };
+const MCP = { file: "server/mcp/protocol.ts", tests: ["mcp-refusals"], only: "nobody knows" };
 const READ = { ...PARSER, only: "whatever SPARQL can be written in" };
 
 export const AT_THE_DOORS: readonly Mistake[] = [
@@ -66,5 +67,36 @@ export const AT_THE_DOORS: readonly Mistake[] = [
     rule: "a prefix must be declared",
     before: "if (prefixes[prefix!] === undefined) throw",
     after: "if (prefixes[prefix!] === null) throw",
+  },
+  {
+    ...MCP,
+    rule: "in a batch a revision that nobody knows is told as such, too",
+    before: "  if (unknown) return unknown;",
+    after: "  if (unknown && !inBatch) return unknown;",
+  },
+  {
+    ...MCP,
+    rule: "a revision of which only the header tells is one, whatever it sorts after",
+    before: "header === undefined || REVISIONS.includes(header)) return",
+    after: "header === undefined || header >= CURRENT || REVISIONS.includes(header)) return",
+  },
+  {
+    ...MCP,
+    rule: "a header that is empty names no revision that anybody knows",
+    before: "requested !== undefined || header === undefined ||",
+    after: "requested !== undefined || !header ||",
+  },
+  {
+    ...MCP,
+    rule: "a revision that nobody knows is told before a header that disagrees with it",
+    before: "if (typeof requested ===",
+    after: "if (header === undefined && typeof requested ===",
+  },
+  {
+    ...MCP,
+    rule: "a header that disagrees with its message is told as such, even if nobody knows what it names",
+    before: "if (requested !== undefined || header",
+    after: "if (header",
+    only: "header that disagrees",
   },
 ];

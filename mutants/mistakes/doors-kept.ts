@@ -185,13 +185,13 @@ export const KEPT: readonly Mistake[] = [
     ["blanks around a key are none of it", "field.value.trim()", "field.value"],
   ]),
   {
-    rule: "an error of MCP names the message that it is about",
+    rule: "an error of MCP names the request by which it is found in the log",
     file: "server/mcp/protocol.ts",
     before:
       "  return error ? rpcError(id, error.code, error.message, { status: reply.status, data: error.data }) : reply;",
     after: "  return reply;",
     tests: ["mcp-refusals"],
-    only: "of a revision that nobody knows",
+    only: "header that disagrees",
   },
   {
     rule: "whose headers and message of MCP disagree is told where",

@@ -11,6 +11,8 @@ export const RPC = {
   methodNotFound: -32_601,
   invalidParams: -32_602,
   internalError: -32_603,
+  unsupportedRevision: -32_022,
+  unsupportedHeader: -32_000,
 } as const;
 
 /** Messages in a batch, at most. */

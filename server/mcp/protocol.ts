@@ -9,6 +9,7 @@ import {
   isSpecType,
   McpServer,
   PROTOCOL_VERSION_META_KEY,
+  SUPPORTED_PROTOCOL_VERSIONS,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import packageJson from "../../package.json" with { type: "json" };
@@ -42,7 +43,9 @@ const METHODS: Record<Era, readonly string[]> = {
   legacy: ["initialize", "ping", "tools/list", "tools/call"],
   modern: ["server/discover", "tools/list", "tools/call"],
 };
-const META = `params._meta does not follow the protocol: revision 2026-07-28 needs ${[PROTOCOL_VERSION_META_KEY, CLIENT_INFO_META_KEY, CLIENT_CAPABILITIES_META_KEY].join(", ")}; the revisions of 2025 need none.`;
+const CURRENT = "2026-07-28";
+const REVISIONS = [CURRENT, ...SUPPORTED_PROTOCOL_VERSIONS];
+const META = `params._meta does not follow the protocol: revision ${CURRENT} needs ${[PROTOCOL_VERSION_META_KEY, CLIENT_INFO_META_KEY, CLIENT_CAPABILITIES_META_KEY].join(", ")}; the revisions of 2025 need none.`;
 const HOUR_MS = 3_600_000;
 
 /**
@@ -56,6 +59,8 @@ export async function answerMessage(value: unknown, caller: Caller, inBatch: boo
   const { request } = read;
 
   const { headers } = caller;
+  const unknown = unknownRevision(request, headers["mcp-protocol-version"]);
+  if (unknown) return unknown;
   const route = classifyInboundRequest({
     httpMethod: "POST",
     body: request,
@@ -93,6 +98,23 @@ export async function answerMessage(value: unknown, caller: Caller, inBatch: boo
   return page === undefined || reply.body === undefined
     ? reply
     : { ...reply, body: withPage(reply.body, standIn, page) };
+}
+
+/**
+ * Refuses a revision that the service does not know, in a batch too. The SDK takes whatever sorts after the
+ * current revision for one that needs `_meta`.
+ */
+function unknownRevision({ id, params }: RpcRequest, header: string | undefined): Reply | undefined {
+  const meta = params?.["_meta"];
+  const requested = isObject(meta) ? meta[PROTOCOL_VERSION_META_KEY] : undefined;
+  const told = (revision: string) => `Unsupported protocol version: ${quoted(revision)}`;
+  if (typeof requested === "string" && !REVISIONS.includes(requested)) {
+    const data = { supported: [CURRENT], requested };
+    return rpcError(id, RPC.unsupportedRevision, told(requested), { status: 400, data });
+  }
+  if (requested !== undefined || header === undefined || REVISIONS.includes(header)) return undefined;
+  const message = `${told(header)} (supported versions: ${REVISIONS.join(", ")})`;
+  return rpcError(id, RPC.unsupportedHeader, message, { status: 400 });
 }
 
 /** Refuses what the SDK would refuse in the words of its schemas, or would answer with a stream. */
