@@ -9,8 +9,8 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const VERSION = "server_version_num";
 
 /**
- * What the rules and the owner's programs rely on, and a database, a role or a locale may have otherwise. How values are written
- * for callers is set with each statement of the server instead (server/postgres/connections.ts).
+ * What the rules and the owner's programs rely on, and a database, a role, a locale or a replica may have otherwise. For callers
+ * the server sets some of it with each statement as well (server/postgres/connections.ts), as it may change while the server runs.
  */
 const NEEDED: Readonly<Record<string, string>> = {
   server_encoding: "UTF8",
@@ -26,16 +26,31 @@ const NEEDED: Readonly<Record<string, string>> = {
   row_security: "on",
   // Otherwise no trigger runs.
   session_replication_role: "origin",
-  // Other styles write time zones as abbreviations, which the worker cannot read again. (The server sets it with each
-  // statement, for its replicas too, which nobody asks here.)
+  // Other styles write time zones as abbreviations, which the worker cannot read again.
   DateStyle: "ISO",
   // How they read and write SQL.
   standard_conforming_strings: "on",
   array_nulls: "on",
   quote_all_identifiers: "off",
 };
-const ASKING = `select name, setting from pg_settings
+
+/** A setting, or what an expression yields. */
+export type Setting = Readonly<{ name: string; setting: string }>;
+
+/** Asks for the settings under which it runs. */
+export const SETTINGS_ASKED = `select name, setting from pg_settings
   union all values ('lower(''I'')', lower('I')), ('''É'' ~* ''é''', ('É' ~* 'é')::text)`;
+
+/** The first of these settings that is not as needed, in words; undefined if all are. */
+export function unsuitable(settings: readonly Setting[]): string | undefined {
+  const found = new Map(settings.map(({ name, setting }) => [name, setting]));
+  for (const [name, needed] of Object.entries(NEEDED)) {
+    // Behind a comma DateStyle says how dates are read that are not in ISO 8601.
+    if (found.get(name)?.split(",", 1)[0] !== needed)
+      return `${name} = ${found.get(name)}; it must be ${needed} for this login`;
+  }
+  return undefined;
+}
 
 /** How long a notification may take to arrive. */
 const NOTIFY_TIMEOUT_MS = 10_000;
@@ -56,11 +71,10 @@ class DatabaseUnusable extends Error {
 export async function requireDatabase(connectionString: string): Promise<void> {
   const client = new pg.Client({ connectionString, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
   client.on("error", () => undefined);
-  let found: Readonly<Record<string, string>>;
+  let settings: readonly Setting[];
   try {
     await client.connect();
-    const { rows } = await client.query<{ name: string; setting: string }>(ASKING);
-    found = Object.fromEntries(rows.map(({ name, setting }) => [name, setting]));
+    ({ rows: settings } = await client.query<Setting>(SETTINGS_ASKED));
   } catch (error) {
     throw new DatabaseUnusable(`no database at ${place(connectionString)}: ${reason(error)}`, {
       cause: error,
@@ -68,19 +82,15 @@ export async function requireDatabase(connectionString: string): Promise<void> {
   } finally {
     await client.end().catch(() => undefined);
   }
-  const version = Number(found[VERSION]);
+  const version = Number(settings.find(({ name }) => name === VERSION)?.setting);
   if (version < OLDEST_VERSION) {
     throw new DatabaseUnusable(
       `the database at ${place(connectionString)} is PostgreSQL ${Math.floor(version / 10_000)}; 15 or newer is needed`,
     );
   }
-  for (const [name, needed] of Object.entries(NEEDED)) {
-    // Behind a comma DateStyle says how dates are read that are not in ISO 8601.
-    if (found[name]?.split(",", 1)[0] === needed) continue;
-    throw new DatabaseUnusable(
-      `the database at ${place(connectionString)} has ${name} = ${found[name]}; it must be ${needed} for this login`,
-    );
-  }
+  const other = unsuitable(settings);
+  if (other !== undefined)
+    throw new DatabaseUnusable(`the database at ${place(connectionString)} has ${other}`);
 }
 
 /**

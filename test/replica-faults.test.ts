@@ -5,7 +5,7 @@ import { migrate } from "../db/migrate.ts";
 import type { Position } from "../server/postgres/positions.ts";
 import { eventually } from "./support/eventually.ts";
 import { ask } from "./support/graphql.ts";
-import { declare, readsOf, startReplicated } from "./support/replica.ts";
+import { declare, readsOf, serveBeside, startReplicated } from "./support/replica.ts";
 import type { Replicated, ServerOnReplica } from "./support/replica.ts";
 import { call } from "./support/service.ts";
 
@@ -129,6 +129,11 @@ describe("a read URL that leads", () => {
       ({ readUrl }) => elsewhere(readUrl, { username: "other", password: "other" }),
       /^its login may not become api_person, api_read, api_review, api_write$/,
     ],
+    [
+      "in with another setting than the rules need",
+      ({ readUrl }) => elsewhere(readUrl, { search: "?options=-c%20lock_timeout%3D5000" }),
+      /^it has lock_timeout = 5000; it must be 0 for this login$/,
+    ],
     ["nowhere", ({ readUrl }) => elsewhere(readUrl, { port: "9" }), /^it does not answer$/],
     [
       "in with a wrong password",
@@ -146,6 +151,21 @@ describe("a read URL that leads", () => {
     expect(JSON.stringify(server.logged())).not.toContain("wrong");
     await server.stop();
   });
+});
+
+test("where policies are switched off for a login they decide all the same, on the primary and on a replica", async () => {
+  const without = (url: string) => `${url}?options=-c%20row_security%3Doff`;
+  const server = await serveBeside(without(both.serverUrl), { DATABASE_READ_URL: without(both.readUrl) });
+  try {
+    await isUsed(server, 1);
+    await eventually(async () => {
+      const { replica } = await readsOf(server);
+      await expectReads(server);
+      expect((await readsOf(server)).replica).toBeGreaterThan(replica);
+    });
+  } finally {
+    await server.stop();
+  }
 });
 
 test("a replica says which position it cannot have: one of another timeline, or of another database", async () => {

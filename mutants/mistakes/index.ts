@@ -65,6 +65,7 @@ import { GRAPHQL_TOLD } from "./graphql-told.ts";
 import { GRAPH_BELIEVED } from "./graph-believed.ts";
 import { GRAPH_IN_PART } from "./graph-in-part.ts";
 import { GRAPH_NAMES } from "./graph-names.ts";
+import { NOT_BELIEVED } from "./not-believed.ts";
 import { NOTES } from "./graph-noted.ts";
 import { GRAPH_PARTS } from "./graph-parts.ts";
 import { SAID } from "./graph-said.ts";
@@ -393,4 +394,5 @@ export const MISTAKES: readonly Mistake[] = [
   ...HELD_OPEN,
   ...LET_IN,
   ...TOLD_AND_LEFT,
+  ...NOT_BELIEVED,
 ];

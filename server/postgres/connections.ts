@@ -48,8 +48,8 @@ const CANCEL_TRIES = 3;
 const LONG_MS = 10;
 const LONGEST_REST_MS = 200;
 
-/** How values are written: the same on all servers and replicas, whatever their own settings are. */
-const WRITTEN = { timezone: "UTC", datestyle: "ISO", extra_float_digits: "1" };
+/** The same on all servers and replicas, whatever their own settings are: how values are written, and that policies decide. */
+const FIXED = { timezone: "UTC", datestyle: "ISO", extra_float_digits: "1", row_security: "on" };
 
 /** What PostgreSQL answers behind a pooler that loses prepared statements, as PgBouncer did before 1.21. */
 const NOT_PREPARED = new Set(["26000", "42P05"]);
@@ -249,7 +249,7 @@ export class BorrowedConnection {
 
   /**
    * Runs one statement under settings that hold for it alone, in one round trip.
-   * @param settings such as the role; statement_timeout and WRITTEN are added. null: none at all
+   * @param settings such as the role; statement_timeout and FIXED are added. null: none at all
    * @param onRow called with the bytes of each row; an error that it throws becomes the query's error
    * @throws DatabaseError as PostgreSQL raised it; DatabaseUnavailable, StatementTimeout, CallerGone; ReplicaUnfit
    */
@@ -261,7 +261,7 @@ export class BorrowedConnection {
     const { client, prepare, forgets, timeoutMs, preface, position } = this.#parts;
     const applied = settings && {
       preface,
-      value: preface.valueOf({ statement_timeout: String(timeoutMs), ...WRITTEN, ...settings }, position),
+      value: preface.valueOf({ statement_timeout: String(timeoutMs), ...FIXED, ...settings }, position),
     };
     const send = async () => {
       const isPrepared = await prepare().catch((error: unknown) => {

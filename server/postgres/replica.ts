@@ -3,6 +3,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { DatabaseError } from "pg";
 import type { Logger } from "pino";
+import { SETTINGS_ASKED, unsuitable } from "../../db/reach.ts";
+import type { Setting } from "../../db/reach.ts";
 import { within } from "../../process/patience.ts";
 import { Postgres } from "./postgres.ts";
 import type { PostgresOptions } from "./postgres.ts";
@@ -125,13 +127,16 @@ export class Replica {
       this.forget();
       // If it does not get there, the statement below reports why.
       await this.#reaches(position);
-      const { rows } = await this.#postgres.probes.borrow({ caller: "", position }, (connection) =>
-        connection.run<{ roles: string | null }>({
+      await this.#postgres.probes.borrow({ caller: "", position }, async (connection) => {
+        const { rows: settings } = await connection.run<Setting>({ text: SETTINGS_ASKED });
+        const other = unsuitable(settings);
+        if (other !== undefined) throw new ReplicaUnfit(`it has ${other}`);
+        const { rows } = await connection.run<{ roles: string | null }>({
           text: "select app_private.roles_out_of_reach() as roles",
-        }),
-      );
-      const roles = rows[0]?.roles;
-      if (roles) throw new ReplicaUnfit(`its login may not become ${roles}`);
+        });
+        const roles = rows[0]?.roles;
+        if (roles) throw new ReplicaUnfit(`its login may not become ${roles}`);
+      });
     } catch (error) {
       this.#setAside(error instanceof ReplicaUnfit && error.isBehind ? this.#tooFarBehind() : error);
       return;

@@ -117,7 +117,8 @@ export async function startReplicated(programs?: PostgresPrograms & { folder: st
   };
 }
 
-async function serveBeside(
+/** A server of a primary, which the caller has to stop. */
+export async function serveBeside(
   databaseUrl: string,
   environment: Record<string, string>,
 ): Promise<ServerOnReplica> {
