@@ -100,7 +100,7 @@ function watchReads(metrics: Metrics, reads: Reads, replica: Replica | undefined
   });
   const lag = new Gauge({
     name: "database_replica_lag_bytes",
-    help: "Bytes of the log that the replica has not replayed; left out while unknown.",
+    help: "Bytes of the log that the replica has not replayed, below 0 if it is ahead of the primary; left out while unknown.",
     registers,
   });
   used.remove();

@@ -157,6 +157,7 @@ test("where policies are switched off for a login they decide all the same, on t
   const without = (url: string) => `${url}?options=-c%20row_security%3Doff`;
   const server = await serveBeside(without(both.serverUrl), { DATABASE_READ_URL: without(both.readUrl) });
   try {
+    await expectReads(server);
     await isUsed(server, 1);
     await eventually(async () => {
       const { replica } = await readsOf(server);
@@ -196,6 +197,19 @@ test("a replica says which position it cannot have: one of another timeline, or 
     "This replica is behind.",
   ]);
 
+  // It is known to have had as much as the primary had afterwards; or more, which the primary has lost.
+  const { at } = position;
+  expect(await replicaAt({ ...position, replayed: at })).toEqual([{ settings: ["as asked"] }]);
+  const lost = { ...position, replayed: at + 1 };
+  const AHEAD = "it is ahead of the primary, which was set back";
+  expect(await replicaAt(lost)).toEqual(["EG001", AHEAD]);
+  expect(await replicaAt({ ...lost, at: 0 })).toEqual(["EG001", AHEAD]);
+  // Of another one it says nothing.
+  expect(await replicaAt({ ...lost, timeline: "0000000A" })).toMatchObject([
+    "EG001",
+    expect.stringMatching(/another timeline/),
+  ]);
+
   // To the byte: while it replays nothing, it has what it has replayed and not one more.
   await pause();
   try {
@@ -205,6 +219,33 @@ test("a replica says which position it cannot have: one of another timeline, or 
     expect(await replicaAt({ ...position, at: last + 1 })).toMatchObject(["EG002", expect.any(String)]);
   } finally {
     await resume();
+  }
+});
+
+test("a replica of a primary that was set back is read no more, neither by who has read there nor by who begins", async () => {
+  const own = await startReplicated();
+  try {
+    const running = await own.serve();
+    await isUsed(running, 1);
+    let lost: string | undefined;
+    await own.setBack(async () => {
+      lost = await eventually(() => declare(running, own.keys.write, "Of another world"));
+      // More than is written to the earlier one meanwhile.
+      await own.owner.query("select pg_logical_emit_message(false, 'test', repeat('x', 10000000))");
+      await eventually(async () => expect(await running.metric("database_replica_lag_bytes")).toBe(0));
+    });
+    for (const server of [running, await own.serve()]) {
+      await eventually(() => expectReads(server, own));
+      const { replica } = await readsOf(server);
+      await expectReads(server, own);
+      expect((await call(`${server.url}/v0/needs/${lost}`, "GET", own.keys.read)).status).toBe(404);
+      expect([await server.metric(USED), (await readsOf(server)).replica]).toEqual([0, replica]);
+      const told = { msg: PASSED_OVER, reason: "it is ahead of the primary, which was set back" };
+      await eventually(() => expect(server.logged().at(-1)).toMatchObject(told));
+      expect(await server.metric("database_replica_lag_bytes")).toBeLessThan(0);
+    }
+  } finally {
+    await own.remove();
   }
 });
 

@@ -51,6 +51,9 @@ begin
   elsif wanted ->> 'timeline' is distinct from
     (select lpad(upper(to_hex(c.timeline_id)), 8, '0') from pg_control_checkpoint() as c) then
     problem := 'it follows another timeline of the log, or has not checkpointed since the primary changed';
+  -- It has only what the primary had flushed, unless that has forgotten since.
+  elsif (wanted ->> 'replayed')::bigint > (wanted ->> 'at')::bigint then
+    problem := 'it is ahead of the primary, which was set back';
   elsif (wanted ->> 'at')::bigint > app_private.replayed_position() then
     raise exception using errcode = 'EG002', message = 'This replica is behind.';
   end if;
@@ -62,4 +65,4 @@ end
 $$;
 comment on function app_private.at_position is
   'The settings of a query. If a position is given, raises EG002 on a replica that has not reached it yet, and EG001 on a '
-  'server that is not a replica of that database on that timeline.';
+  'server that is not a replica of that database on that timeline, or had replayed more than the primary had afterwards.';

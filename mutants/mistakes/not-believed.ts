@@ -26,4 +26,49 @@ export const NOT_BELIEVED: readonly Mistake[] = [
     tests: ["reach"],
     only: "new enough",
   },
+  {
+    rule: "a replica that had more than the primary has is passed over",
+    file: "db/rules/replicas.sql",
+    before: "elsif (wanted ->> 'replayed')::bigint > (wanted ->> 'at')::bigint then",
+    after: "elsif (wanted ->> 'replayed')::bigint is null and false then",
+    tests: ["replica-faults"],
+    only: "which position it cannot have",
+  },
+  {
+    rule: "a replica that had just what the primary has is not ahead",
+    file: "db/rules/replicas.sql",
+    before: "elsif (wanted ->> 'replayed')::bigint > (wanted",
+    after: "elsif (wanted ->> 'replayed')::bigint >= (wanted",
+    tests: ["replica-faults"],
+    only: "which position it cannot have",
+  },
+  {
+    rule: "a replica that is looked at is asked before the primary",
+    file: "server/postgres/replica.ts",
+    before: `    this.#known = await this.#replayed();
+    return this.#position().catch(`,
+    after: `    const position = this.#position();
+    this.#known = await this.#replayed();
+    return position.catch(`,
+    tests: ["replica-parts"],
+    only: "not begun with",
+  },
+  {
+    rule: "what a replica is found to have replayed counts from then on",
+    file: "server/postgres/replica.ts",
+    before: `    this.#known = await this.#replayed();
+    return this.#position().catch(`,
+    after: `    const replayed = await this.#replayed();
+    return this.#positions.current().then((position) => ({ ...position, replayed })).catch(`,
+    tests: ["replica-parts"],
+    only: "at each read",
+  },
+  {
+    rule: "what a replica has replayed since the primary was asked is no reason to pass it over",
+    file: "server/postgres/replica.ts",
+    before: "    return { ...(await this.#positions.current()), replayed };",
+    after: "    return { ...(await this.#positions.current()), replayed: this.#known || replayed };",
+    tests: ["replica-parts"],
+    only: "at each read",
+  },
 ];

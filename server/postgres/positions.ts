@@ -3,8 +3,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Connections } from "./connections.ts";
 
-/** A place in the log of one database. */
-export type Position = Readonly<{ database: string; timeline: string; at: number }>;
+/** A place in the log of one database; `replayed` is what a replica was known to have before the primary was asked. */
+export type Position = Readonly<{ database: string; timeline: string; at: number; replayed?: number }>;
 
 /** The pause between one query and the next. */
 const PAUSE_MS = 2;

@@ -80,7 +80,7 @@ export class Replica {
   async ready(): Promise<Position | undefined> {
     if (!this.#isUsed) return undefined;
     // If the primary does not tell its position, the read goes to it and reports why.
-    const position = await this.#positions.current().catch(() => undefined);
+    const position = await this.#position().catch(() => undefined);
     if (position === undefined || !this.#isUsed) return undefined;
     if (await this.#reaches(position)) return position;
     this.passOver(this.#tooFarBehind());
@@ -97,11 +97,29 @@ export class Replica {
     this.#known = 0;
   }
 
-  /** How many bytes of the log it has not replayed yet; undefined if that is unknown at the moment. */
+  /**
+   * How many bytes of the log it has not replayed yet, below 0 if it is ahead of the primary; undefined if that is unknown at
+   * the moment.
+   */
   async lag(): Promise<number | undefined> {
-    const asking = Promise.all([this.#positions.current(), this.#replayed()]);
-    const found = await within(LAG_PATIENCE_MS, asking, () => new Error("no answer")).catch(() => undefined);
-    return found && Math.max(0, found[0].at - found[1]);
+    const found = await within(LAG_PATIENCE_MS, this.#compare(), () => new Error("no answer")).catch(
+      () => undefined,
+    );
+    return found && found.at - found.replayed;
+  }
+
+  /** Asks how far it has replayed, and the primary after that. */
+  async #compare() {
+    this.#known = await this.#replayed();
+    return this.#position().catch((cause: unknown) => {
+      throw new ReplicaUnfit("the primary does not say how far it is", { cause });
+    });
+  }
+
+  /** The position of the primary, and what the replica was known to have replayed before. */
+  async #position() {
+    const replayed = this.#known;
+    return { ...(await this.#positions.current()), replayed };
   }
 
   #setAside(reason: unknown): void {
@@ -121,10 +139,7 @@ export class Replica {
 
   async #examine(): Promise<void> {
     try {
-      const position = await this.#positions.current().catch((cause: unknown) => {
-        throw new ReplicaUnfit("the primary does not say how far it is", { cause });
-      });
-      this.forget();
+      const position = await this.#compare();
       // If it does not get there, the statement below reports why.
       await this.#reaches(position);
       await this.#postgres.probes.borrow({ caller: "", position }, async (connection) => {

@@ -1,7 +1,9 @@
 // A primary and its replica, of one test's own, and servers beside them.
-import { mkdtemp, rm } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { mkdtemp, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import pg from "pg";
 import { pino } from "pino";
 import { loadConfig } from "../../config.ts";
@@ -42,6 +44,8 @@ export type Replicated = {
   /** Takes an advisory lock on the replica; resolves with what gives it back. */
   lockOnReplica: (number: number) => Promise<() => Promise<void>>;
   keys: { read: string; write: string; review: string };
+  /** Puts the primary back to how it was before some work, as with a snapshot of its disk. */
+  setBack: (work: () => Promise<void>) => Promise<void>;
   down: () => Promise<void>;
   up: () => Promise<void>;
   freeze: () => Promise<void>;
@@ -54,7 +58,8 @@ export type Replicated = {
 export async function startReplicated(programs?: PostgresPrograms & { folder: string }): Promise<Replicated> {
   const dir = await mkdtemp(join(tmpdir(), "engagement-graph-replica-"));
   const at = (name: string) => join(dir, name);
-  const primary = await startEmbeddedPostgres(at("primary"), { fsync: "off" }, programs);
+  const startPrimary = (port = "0") => startEmbeddedPostgres(at("primary"), { fsync: "off", port }, programs);
+  let primary = await startPrimary();
   await migrate(primary.url);
   const owner = createPool(primary.url, { max: 4 });
   await owner.query(`alter role engagement_server password '${SERVER_PASSWORD}'`);
@@ -91,6 +96,17 @@ export async function startReplicated(programs?: PostgresPrograms & { folder: st
       await client.connect();
       await client.query("select pg_advisory_lock($1)", [number]);
       return () => client.end();
+    },
+    setBack: async (work) => {
+      const { port } = new URL(primary.url);
+      await primary.stop();
+      await promisify(execFile)("cp", ["-a", at("primary"), at("earlier")]);
+      primary = await startPrimary(port);
+      await work();
+      await primary.stop();
+      await rm(at("primary"), { recursive: true });
+      await rename(at("earlier"), at("primary"));
+      primary = await startPrimary(port);
     },
     down: () => replica.stop(),
     up: async () => {
