@@ -79,10 +79,10 @@ async function makeGraphql(
 }
 
 /** Loaded only if configured, since its library would slow down the start. */
-async function makeProvider({ signIn, oidc }: Config, logger: Logger) {
-  if (!signIn) return undefined;
+async function makeProvider({ signIn, oidc }: Config, tokens: PersonTokens | undefined, logger: Logger) {
+  if (!signIn || !tokens) return undefined;
   const { SignInProvider } = await import("./pages/sign-in/provider.ts");
-  return new SignInProvider({ ...signIn, domains: oidc?.domains }, logger);
+  return new SignInProvider({ ...signIn, domains: oidc?.domains }, tokens, logger);
 }
 
 /** A server that is listening. */
@@ -213,7 +213,7 @@ async function bringUp(
       graphql.explorerDoor,
       signInPages({
         ...{ sessions, database, holdBack },
-        provider: await makeProvider(config, logger),
+        provider: await makeProvider(config, tokens, logger),
         ownUrl: () => ownUrl ?? urlAt(config.host, config.port),
       }),
       openApiDoor(document),

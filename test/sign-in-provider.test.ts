@@ -2,8 +2,9 @@
 import { createHash } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import { afterAll, beforeAll, expect, jest, test } from "@jest/globals";
-import { generateKeyPair } from "jose";
+import { errors, generateKeyPair } from "jose";
 import { formToken } from "../server/pages/form.ts";
+import { ApiError } from "../server/errors.ts";
 import { SignInProvider } from "../server/pages/sign-in/provider.ts";
 import { AUDIENCE, subjectOf, TestProvider } from "./support/oidc.ts";
 import { startAnotherServer, startTestService } from "./support/service.ts";
@@ -102,9 +103,11 @@ test("the provider is asked with PKCE, state and nonce, which are new each time 
   }
 });
 
+const noTokens = { requireSignature: () => Promise.resolve() };
+
 test("what an attempt is bound to follows from the secret of its browser, and not from what the provider reads", async () => {
   const issuer = { issuer: provider.issuer, clientId: CLIENT, clientSecret: SECRET, domains: {} };
-  const signIn = new SignInProvider(issuer, { warn: () => undefined });
+  const signIn = new SignInProvider(issuer, noTokens, { warn: () => undefined });
   const begun = async (browser: string) =>
     new URL(await signIn.begin({ state: "the same", browser }, `${service.url}/sign-in/callback`))
       .searchParams;
@@ -148,10 +151,70 @@ test("whom the provider vouches for is signed with its key, and with no other", 
   }
 });
 
+test.each([
+  ["has no such key", new errors.JWKSNoMatchingKey(), "identity_provider_unavailable", /does not answer/],
+  [
+    "was asked a moment ago",
+    new ApiError("identity_provider_unavailable"),
+    "identity_provider_unavailable",
+    /./,
+  ],
+  [
+    "has another one",
+    new errors.JWSSignatureVerificationFailed(),
+    "sign_in_refused",
+    /^The provider has not signed you in/,
+  ],
+])(
+  "whoever comes with what is signed by a key that is not known, where the provider %s, is not told to be late",
+  async (_, failure, code, message) => {
+    const settings = { issuer: provider.issuer, clientId: CLIENT, clientSecret: SECRET, domains: {} };
+    const tokens = { requireSignature: () => Promise.reject(failure) };
+    const signIn = new SignInProvider(settings, tokens, { warn: () => undefined });
+    const attempt = { state: "some", browser: "one" };
+    const address = await provider.follow(await signIn.begin(attempt, `${service.url}/sign-in/callback`));
+    const refusal = { code, message: expect.stringMatching(message) };
+    await expect(signIn.finish(new URL(address), attempt)).rejects.toMatchObject(refusal);
+  },
+);
+
 const json = (status: number, body: object) => (response: ServerResponse) =>
   void response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
 const page = (status: number) => (response: ServerResponse) =>
   void response.writeHead(status, { "content-type": "text/html" }).end("<p>Sorry</p>");
+
+/** Begins at a server, and comes back to it; the status of the answer. */
+async function signInAt(url: string): Promise<number> {
+  const visitor = new Visitor(service);
+  provider.person = contributor;
+  const { location } = await visitor.open(`${url}/sign-in/provider`);
+  return (await visitor.open((await provider.follow(location!)).replace(service.url, url))).status;
+}
+
+test("a provider that has other keys at once is asked for them, and until then it is away", async () => {
+  expect(await signInAt(service.url)).toBe(303);
+  await provider.rotate("second");
+  expect([303, 503]).toContain(await signInAt(service.url));
+  await provider.isKnownTo(service.url);
+  expect(await signInAt(service.url)).toBe(303);
+});
+
+test("a provider that answers without keys is away to who has none, and to nobody else, until it has some", async () => {
+  provider.answer((_request, response) => json(200, { keys: [] })(response), "/jwks");
+  const fresh = await startAnotherServer(service, {
+    ...{ OIDC_ISSUER: provider.issuer, OIDC_AUDIENCE: AUDIENCE, PLATFORM_URL: service.url },
+    ...{ OIDC_CLIENT_ID: CLIENT, OIDC_CLIENT_SECRET: SECRET },
+  });
+  try {
+    expect([await signInAt(fresh.url), await signInAt(service.url)]).toEqual([503, 303]);
+    provider.answer();
+    await provider.isKnownTo(fresh.url);
+    expect(await signInAt(fresh.url)).toBe(303);
+  } finally {
+    provider.answer();
+    await fresh.stop();
+  }
+});
 
 test.each([
   ["cuts the connection", (response: ServerResponse) => void response.destroy()],

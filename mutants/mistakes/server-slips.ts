@@ -45,7 +45,7 @@ export const SERVER_SLIPS: readonly Mistake[] = [
   {
     rule: "a provider that does not name its key is asked again",
     file: "server/identity/tokens.ts",
-    before: "    await provider.renew(header);\n    return jwtVerify(token, provider.find, options);\n",
+    before: "    await provider.renew(header);\n    return verify(provider.find);\n",
     after: "    throw error;\n",
     tests: ["provider-keys"],
     only: "a new one is looked for before its tokens are refused",

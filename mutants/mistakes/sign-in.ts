@@ -69,7 +69,7 @@ export const SIGN_IN: readonly Mistake[] = [
   {
     ...PROVIDER,
     rule: "the signature of who somebody is, is checked",
-    before: "    oidc.enableNonRepudiationChecks(found);\n",
+    before: "      await this.#tokens.requireSignature(issuer, answer.id_token!);\n",
     after: "",
   },
   {

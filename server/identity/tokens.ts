@@ -1,8 +1,8 @@
 // Persons' tokens: JSON Web Tokens signed by an OpenID provider. This checks that a token is genuine, for
 // this service, and valid now; the database decides who its actor is, and what they may do.
 import { hash } from "node:crypto";
-import { decodeJwt, decodeProtectedHeader, errors, jwtVerify } from "jose";
-import type { JWTPayload, JWTVerifyOptions, JWTVerifyResult } from "jose";
+import { compactVerify, decodeJwt, decodeProtectedHeader, errors, jwtVerify } from "jose";
+import type { JWTPayload } from "jose";
 import type { Logger } from "pino";
 import type { Config } from "../../config.ts";
 import { ApiError } from "../errors.ts";
@@ -48,19 +48,32 @@ export class PersonTokens {
     const provider = this.#providers.get(issuer);
     if (!provider) throw invalid("This token comes from a provider that this service does not trust.");
     try {
-      const { payload } = await verify(token, provider, {
-        issuer,
-        audience: this.#audience,
-        algorithms: ALGORITHMS,
-        clockTolerance: CLOCK_TOLERANCE_SECONDS,
-        maxTokenAge: MAX_AGE,
-        requiredClaims: ["exp", "sub"],
-      });
+      const { payload } = await verified(token, provider, (find) =>
+        jwtVerify(token, find, {
+          issuer,
+          audience: this.#audience,
+          algorithms: ALGORITHMS,
+          clockTolerance: CLOCK_TOLERANCE_SECONDS,
+          maxTokenAge: MAX_AGE,
+          requiredClaims: ["exp", "sub"],
+        }),
+      );
       requireOneClient(payload);
       return personOf(issuer, payload, this.#domains);
     } catch (error) {
       throw error instanceof ApiError ? error : invalid(reasonOf(error), error);
     }
+  }
+
+  /**
+   * Makes sure that one of these providers has signed a token, whatever it says.
+   * @throws JOSEError if it has not; JWKSNoMatchingKey if it does not have the key; ApiError 503
+   * identity_provider_unavailable when it cannot be asked
+   */
+  async requireSignature(issuer: string, token: string): Promise<void> {
+    await verified(token, this.#providers.get(issuer)!, (find) =>
+      compactVerify(token, find, { algorithms: ALGORITHMS }),
+    );
   }
 
   /**
@@ -80,19 +93,19 @@ export class PersonTokens {
   }
 }
 
-async function verify(
+async function verified<T>(
   token: string,
   provider: ProviderKeys,
-  options: JWTVerifyOptions,
-): Promise<JWTVerifyResult> {
+  verify: (find: ProviderKeys["find"]) => Promise<T>,
+): Promise<T> {
   try {
-    return await jwtVerify(token, provider.find, options);
+    return await verify(provider.find);
   } catch (error) {
     const header = decodeProtectedHeader(token);
     // A provider with a single key need not name it, so a new key looks like a wrong signature.
     if (!(error instanceof errors.JWSSignatureVerificationFailed) || header.kid !== undefined) throw error;
     await provider.renew(header);
-    return jwtVerify(token, provider.find, options);
+    return verify(provider.find);
   }
 }
 

@@ -80,9 +80,11 @@ export class TestProvider {
     this.#answer = this.#provide();
   }
 
-  /** From now on every request is answered so; by itself again without. */
-  answer(listener?: RequestListener): void {
-    this.#answer = listener ?? this.#provide();
+  /** From now on every request is answered so, or every one below a path; by itself again without. */
+  answer(listener?: RequestListener, path = "/"): void {
+    const own = this.#provide();
+    this.#answer = (request, response) =>
+      (listener && request.url?.startsWith(path) ? listener : own)(request, response);
   }
 
   /** Knows another application, or a known one at another address; with a secret, if it has one. */

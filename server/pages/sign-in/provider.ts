@@ -1,13 +1,14 @@
 // Signing in at an OpenID provider: the code flow, with PKCE, state and nonce. Verifier and nonce are derived
 // from the secret in the browser's cookie: they are not stored, and no other browser can use the answer.
 import { createHmac } from "node:crypto";
+import { errors } from "jose";
 import * as oidc from "openid-client";
 import type { Logger } from "pino";
 import type { Config } from "../../../config.ts";
 import { ApiError } from "../../errors.ts";
 import type { Person } from "../../identity/identity.ts";
 import { personOf } from "../../identity/tokens.ts";
-import type { Domains } from "../../identity/tokens.ts";
+import type { Domains, PersonTokens } from "../../identity/tokens.ts";
 
 const PATIENCE_SECONDS = 5;
 
@@ -19,11 +20,18 @@ type Settings = NonNullable<Config["signIn"]> & { domains: Domains };
 /** A provider at which persons sign in. */
 export class SignInProvider {
   readonly #settings: Settings;
+  readonly #tokens: Pick<PersonTokens, "requireSignature">;
   readonly #logger: Pick<Logger, "warn">;
   #found: Promise<oidc.Configuration> | undefined;
 
-  constructor(settings: Settings, logger: Pick<Logger, "warn">) {
+  /** @param tokens know the keys of the provider */
+  constructor(
+    settings: Settings,
+    tokens: Pick<PersonTokens, "requireSignature">,
+    logger: Pick<Logger, "warn">,
+  ) {
     this.#settings = settings;
+    this.#tokens = tokens;
     this.#logger = logger;
   }
 
@@ -52,17 +60,21 @@ export class SignInProvider {
    */
   async finish(address: URL, attempt: Attempt): Promise<Person> {
     const found = await this.#discover();
+    const { issuer, domains } = this.#settings;
     try {
       const answer = await oidc.authorizationCodeGrant(found, address, {
         ...{ expectedState: attempt.state, expectedNonce: derived("nonce", attempt), idTokenExpected: true },
         pkceCodeVerifier: derived("verifier", attempt),
       });
-      return personOf(this.#settings.issuer, answer.claims() ?? {}, this.#settings.domains);
+      await this.#tokens.requireSignature(issuer, answer.id_token!);
+      return personOf(issuer, answer.claims() ?? {}, domains);
     } catch (cause) {
-      if (cause instanceof ApiError) throw new ApiError("sign_in_refused", { cause, message: cause.message });
+      if (cause instanceof ApiError && cause.code === "invalid_token")
+        throw new ApiError("sign_in_refused", { cause, message: cause.message });
       this.#logger.warn({ err: cause }, "a sign-in at the provider has failed");
+      if (cause instanceof ApiError) throw cause;
       if (isAway(cause)) throw new ApiError("identity_provider_unavailable", { cause });
-      if (cause instanceof oidc.AuthorizationResponseError) {
+      if (cause instanceof oidc.AuthorizationResponseError || cause instanceof errors.JOSEError) {
         const message = "The provider has not signed you in. Begin again.";
         throw new ApiError("sign_in_refused", { cause, message });
       }
@@ -100,7 +112,6 @@ export class SignInProvider {
     // Otherwise it would be cached, and nobody could sign in any more.
     if (!URL.canParse(String(page)) || !URL.canParse(String(door)))
       throw new Unreachable("The provider does not say where persons sign in.");
-    oidc.enableNonRepudiationChecks(found);
     return found;
   }
 }
@@ -127,8 +138,9 @@ const NO_ANSWER = new Set([
 /** Codes with which a provider reports a fault of its own, not of the person (RFC 6749, 4.1.2.1). */
 const ITS_OWN_FAULT = new Set(["server_error", "temporarily_unavailable"]);
 
-/** Whether the provider cannot be reached, has not answered itself, or reports a fault of its own. */
+/** Whether the provider cannot be reached, has not answered itself, reports a fault of its own, or lacks the key of its answer. */
 function isAway(error: unknown): boolean {
+  if (error instanceof errors.JWKSNoMatchingKey) return true;
   if (error instanceof oidc.AuthorizationResponseError || error instanceof oidc.ResponseBodyError)
     return ITS_OWN_FAULT.has(error.error);
   if (!(error instanceof oidc.ClientError)) return false;
