@@ -261,7 +261,7 @@ describe("errors of JSON-RPC", () => {
     }
     for (const named of ["2030-01-01", "1999-01-01", "junk", ""]) {
       const message = { ...ping, params: { _meta: { [version]: named } } };
-      for (const headers of [{}, { "mcp-protocol-version": "2025-11-25" }]) {
+      for (const headers of [{}, { "mcp-protocol-version": "2025-11-25" }] as Record<string, string>[]) {
         const { body: alone } = await post(service, message, headers);
         const { body: inBatch } = await post(service, [message, ping], headers);
         const data = { supported: ["2026-07-28"], requested: named };
