@@ -175,6 +175,53 @@ describe("a mail that nobody is to get", () => {
     expect(await kept()).toBe(1);
   });
 
+  test("waits for a migration, which is said once as long as it lasts, and only after some seconds", async () => {
+    const { owner: pool } = database;
+    const other = await pool.connect();
+    const said: object[] = [];
+    const logger = pino(
+      { level: "warn" },
+      { write: (line: string) => void said.push(JSON.parse(line) as (typeof said)[number]) },
+    );
+    const config = loadConfig({ DATABASE_URL: database.url, PLATFORM_URL: "https://a.example" });
+    const { wake, stop } = { wake: () => Promise.resolve(), stop: () => Promise.resolve() };
+    const tasks = taskList({ pool, config, drainer: { wake, stop }, logger });
+    const run = () => tasks["send_mails"]!({}, {} as JobHelpers) as Promise<unknown>;
+    const write = (name: string, due: string) =>
+      pool.query(
+        `insert into app_private.mails (unique_key, kind, recipient, data, next_attempt_at)
+         values ($1, 'confirm_claim', 'a@b.example', '{}', now() + $2::interval)`,
+        [name, due],
+      );
+    const line = {
+      ...{ level: 40, mails: 1 },
+      msg: "mails wait: the database is being migrated, or the lock of its migrations is held",
+    };
+    try {
+      await pool.query("delete from app_private.mails");
+      await other.query("select pg_advisory_lock(7203544)");
+      await write("later", "1 hour");
+      await write("now", "0");
+      await run();
+      expect(said).toEqual([]);
+      await pool.query(
+        "update app_private.mails set next_attempt_at = now() - interval '11 seconds' where unique_key = 'now'",
+      );
+      await run();
+      await run();
+      expect(said).toMatchObject([line]);
+      await other.query("select pg_advisory_unlock(7203544)");
+      await run();
+      await other.query("select pg_advisory_lock(7203544)");
+      await write("again", "-11 seconds");
+      await run();
+      expect(said).toMatchObject([line, line]);
+    } finally {
+      other.release(true);
+      await pool.query("delete from app_private.mails");
+    }
+  });
+
   test("is left to a worker that has a mail server, which one that has none says once as long as it lasts", async () => {
     const { owner: pool } = database;
     const other = await pool.connect();

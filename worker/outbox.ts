@@ -71,12 +71,13 @@ export class Reached {
   }
 }
 
-/** How a run ended, and how many mails it left to another worker. */
+/** How a run ended, how many mails it left to another worker, and how many have been waiting for a migration for some seconds. */
 export type MailResult = {
   sent: number;
   kept: number;
   refused: number;
   left: number;
+  heldUp: number;
   delayedSeconds: number | undefined;
 };
 
@@ -85,7 +86,7 @@ export type MailResult = {
  * the longer it lasts (a second to a minute), and a job is added that sends them later.
  */
 export async function sendMails(options: MailOptions): Promise<MailResult> {
-  const result: MailResult = { sent: 0, kept: 0, refused: 0, left: 0, delayedSeconds: undefined };
+  const result: MailResult = { sent: 0, kept: 0, refused: 0, left: 0, heldUp: 0, delayedSeconds: undefined };
   // Before a connection is taken, which may be the pool's last.
   await options.reached?.list(options.pool);
   const client = await options.pool.connect();
@@ -97,7 +98,7 @@ export async function sendMails(options: MailOptions): Promise<MailResult> {
       if (left !== null) return { ...result, left };
     }
     const mayGoOn = () => result.delayedSeconds === undefined && !options.stopping?.aborted;
-    while (mayGoOn() && !(await isMigrating(client)) && (await sendNext(client, options, result)));
+    while (mayGoOn() && !(await isMigrating(client, result)) && (await sendNext(client, options, result)));
     // Another worker may send the rest.
     if (options.stopping?.aborted) await client.query("select graphile_worker.add_job('send_mails')");
     return result;
@@ -113,11 +114,18 @@ export async function sendMails(options: MailOptions): Promise<MailResult> {
  * Whether a migration is at work. It waits for a moment without a mail that is just being handed over, which is an open transaction,
  * and with a slow server and two workers there may be none. The rest is sent by the next run, within a minute.
  */
-async function isMigrating(client: pg.PoolClient): Promise<boolean> {
+async function isMigrating(client: pg.PoolClient, result: MailResult): Promise<boolean> {
   const { rows } = await client.query<{ held: boolean }>("select app_private.is_held($1) as held", [
     MIGRATION_LOCK,
   ]);
-  return rows[0]!.held;
+  const { held } = rows[0]!;
+  if (held) result.heldUp = await overdue(client);
+  return held;
+}
+
+async function overdue(client: pg.PoolClient): Promise<number> {
+  const { rows } = await client.query<{ mails: number }>("select app_private.overdue_mails() as mails");
+  return rows[0]!.mails;
 }
 
 /** How many mails that are due are left to another worker, which has a mail server; null if none has. */

@@ -131,6 +131,16 @@ begin atomic
 end;
 comment on function app_private.is_held is 'Whether a session has this advisory lock in the database, alone or with others.';
 
+create function app_private.overdue_mails() returns integer
+language sql stable
+set search_path = pg_catalog, pg_temp
+begin atomic
+  select count(*)::integer from app_private.mails as m
+  where app_private.is_due_mail(m) and m.next_attempt_at <= now() - interval '10 seconds';
+end;
+comment on function app_private.overdue_mails is
+  'How many mails have been due for some seconds, longer than most migrations take: who waits for one is told then.';
+
 create function app_private.note_mail_server() returns void
 language sql
 return pg_advisory_lock_shared(hashtextextended('app_private.mails', 0));

@@ -3,6 +3,7 @@ import type { Mistake } from "../mistake.ts";
 
 const PARSER = { file: "graph/sparql-parser.ts", tests: ["sparql"] };
 const MCP = { file: "server/mcp/protocol.ts", tests: ["mcp-refusals"], only: "nobody knows" };
+const MAILS = { file: "worker/tasks/mail.ts", tests: ["worker-tasks"], only: "waits for a migration" };
 const READ = { ...PARSER, only: "whatever SPARQL can be written in" };
 
 export const AT_THE_DOORS: readonly Mistake[] = [
@@ -98,5 +99,38 @@ export const AT_THE_DOORS: readonly Mistake[] = [
     before: "if (requested !== undefined || header",
     after: "if (header",
     only: "header that disagrees",
+  },
+  {
+    ...MAILS,
+    rule: "that mails wait for a migration is said",
+    file: "worker/outbox.ts",
+    before: "if (held) result.heldUp =",
+    after: "if (!held) result.heldUp =",
+  },
+  {
+    ...MAILS,
+    rule: "that mails wait for a migration is said once",
+    before: "heldUp > 0 && !isHeldUp",
+    after: "heldUp > 0",
+  },
+  {
+    ...MAILS,
+    rule: "that mails wait for a migration is said again of the next one",
+    before: "isHeldUp = heldUp > 0;",
+    after: "isHeldUp ||= heldUp > 0;",
+  },
+  {
+    ...MAILS,
+    rule: "that mails wait for a migration is said only after some seconds",
+    file: "db/rules/outbox.sql",
+    before: "m.next_attempt_at <= now() - interval '10 seconds'",
+    after: "m.next_attempt_at <= now()",
+  },
+  {
+    ...MAILS,
+    rule: "that mails wait for a migration is said after a few seconds already",
+    file: "db/rules/outbox.sql",
+    before: "m.next_attempt_at <= now() - interval '10 seconds'",
+    after: "m.next_attempt_at <= now() - interval '10 minutes'",
   },
 ];

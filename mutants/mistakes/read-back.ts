@@ -29,7 +29,7 @@ export const READ_BACK: readonly Mistake[] = [
   {
     rule: "no mail is handed over while the database is being migrated",
     file: "worker/outbox.ts",
-    before: "!(await isMigrating(client)) && ",
+    before: "!(await isMigrating(client, result)) && ",
     after: "",
     tests: ["outbox"],
     only: "being migrated",

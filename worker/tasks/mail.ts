@@ -16,9 +16,10 @@ export const sendWaitingMails: TaskDefinition = {
     // waiting. The second sends only to domains where mails are known to get through, so that mails to other
     // domains hold up only each other.
     let isLeaving = false;
+    let isHeldUp = false;
     const looks = [
       whoeverAsks(async (stopping) => {
-        const { left } = await sendMails({ ...options, stopping });
+        const { left, heldUp } = await sendMails({ ...options, stopping });
         // It comes back every few seconds as long as it lasts.
         if (left > 0 && !isLeaving)
           logger.warn(
@@ -26,6 +27,12 @@ export const sendWaitingMails: TaskDefinition = {
             "mails left to another worker, which has a mail server: SMTP_URL is not set here",
           );
         isLeaving = left > 0;
+        if (heldUp > 0 && !isHeldUp)
+          logger.warn(
+            { mails: heldUp },
+            "mails wait: the database is being migrated, or the lock of its migrations is held",
+          );
+        isHeldUp = heldUp > 0;
       }),
       whoeverAsks((stopping) => sendMails({ ...options, stopping, isForReached: true })),
     ];
