@@ -9,9 +9,9 @@ import { isTracing, traceRequests } from "../process/tracing.ts";
 import { accessLog, spanOf } from "./access-log.ts";
 import { boundHeaders } from "./bounded-headers.ts";
 import type { Door } from "./door.ts";
-import { ApiError, errorHandler } from "./errors.ts";
+import { answerInJson, ApiError, errorHandler } from "./errors.ts";
 import { REQUEST_HEADERS, RESPONSE_HEADERS } from "./headers.ts";
-import { ifKnown, ifNobody } from "./identity/guards.ts";
+import { ifKnown, ifNobody, unlessAway } from "./identity/guards.ts";
 import { requireIdentityAgain } from "./identity/identify.ts";
 import type { LastingCredentials } from "./identity/identify.ts";
 import type { HoldBack } from "./identity/hold-back.ts";
@@ -19,6 +19,7 @@ import type { RateLimit } from "./identity/rate-limit.ts";
 import { limitNetwork } from "./identity/network.ts";
 import { limitUndelivered } from "./identity/undelivered.ts";
 import { limitUnknownKeys, orNobody } from "./identity/unknown-keys.ts";
+import { showError } from "./pages/refusal.ts";
 import { nameRequest } from "./request-context.ts";
 import { plainMediaTypes, requireUtf8 } from "./text.ts";
 import { isLocalOrigin, onlyThisMachine } from "./this-machine.ts";
@@ -68,23 +69,25 @@ export async function createApp({
 
   const identified = limitUnknownKeys(config.unknownKeysPerMinute, credentials);
   const shares = [rateLimit.count, limitUndelivered(UNDELIVERED_ANSWERS * config.answerMaxBytes)];
+  const nobodyToo = holdBack.slowly(orNobody(identified("session of a page")));
+  const visitors = [
+    holdBack.slowly(ifNobody(limitNetwork(PAGES_PER_MINUTE))),
+    ...shares.map(ifKnown),
+    requireUtf8,
+  ];
   const guards = {
     key: [holdBack.slowly(identified({ inCookie: true })), ...shares, requireUtf8],
     again: requireIdentityAgain(credentials),
     keyInQuery: [holdBack.slowly(identified({ inQuery: true })), ...shares, requireUtf8],
-    page: [
-      holdBack.slowly(orNobody(identified("session of a page"))),
-      holdBack.slowly(ifNobody(limitNetwork(PAGES_PER_MINUTE))),
-      ...shares.map(ifKnown),
-      requireUtf8,
-    ],
+    page: [nobodyToo, ...visitors],
+    openPage: [unlessAway(nobodyToo), ...visitors],
   };
   for (const door of doors) await door(app, guards);
 
   app.use((request) => {
     throw new ApiError("not_found", { message: `There is nothing at ${request.method} ${request.path}.` });
   });
-  app.use(errorHandler(logger));
+  app.use(errorHandler(logger, showError), answerInJson);
   return app;
 }
 

@@ -14,6 +14,8 @@ export type Guards = Readonly<{
   keyInQuery: RequestHandler[];
   /** Visitors of pages, without an identity if not signed in. Whatever changes data needs requireForm too. */
   page: RequestHandler[];
+  /** The same, for pages that also open where a session cannot be looked up. */
+  openPage: RequestHandler[];
 }>;
 
 /** Adds itself to an application. A page that needs no key ignores the guards. */

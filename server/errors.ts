@@ -223,9 +223,12 @@ function problemFrom(answer: ApiError): object {
   return { type: "about:blank", title, status: statusCode, detail: message, ...others };
 }
 
-/** Answers errors of the REST routes; the last middleware of the application. */
-export function errorHandler(logger: Logger): ErrorRequestHandler {
-  return (error: unknown, request, response, _next) => {
+/**
+ * Logs failures, and has every error answered.
+ * @param show answers instead of answerInJson; not called once an answer has begun
+ */
+export function errorHandler(logger: Logger, show: ErrorRequestHandler = answerInJson): ErrorRequestHandler {
+  return async (error: unknown, request, response, next) => {
     // The request was cut short, and answered, in the meantime.
     if (response.writableEnded) return;
     const answer = apiErrorFrom(error);
@@ -238,14 +241,20 @@ export function errorHandler(logger: Logger): ErrorRequestHandler {
       breakOff(response);
       return;
     }
-    response
-      .status(answer.statusCode)
-      .set({ ...answer.headers, "cache-control": "no-store" })
-      .vary("accept");
-    if (namesProblem(request)) response.type(PROBLEM).send(JSON.stringify(problemFrom(answer)));
-    else response.json(answer);
+    await show(error, request, response, next);
   };
 }
+
+/** Answers an error as REST does. */
+export const answerInJson: ErrorRequestHandler = (error: unknown, request, response, _next) => {
+  const answer = apiErrorFrom(error);
+  response
+    .status(answer.statusCode)
+    .set({ ...answer.headers, "cache-control": "no-store" })
+    .vary("accept");
+  if (namesProblem(request)) response.type(PROBLEM).send(JSON.stringify(problemFrom(answer)));
+  else response.json(answer);
+};
 
 const details = z.array(errorDetail);
 

@@ -9,11 +9,13 @@ import { createGraphStore } from "../graph/store.ts";
 import { startServer } from "../server/main.ts";
 import type { RunningServer } from "../server/main.ts";
 import { issueTestKey } from "./support/database.ts";
+import { AS_A_BROWSER } from "./support/desk.ts";
 import { eventually } from "./support/eventually.ts";
 import { call } from "./support/service.ts";
 import type { Answer } from "./support/service.ts";
 import { startSickPostgres } from "./support/sick-postgres.ts";
 import type { SickPostgres } from "./support/sick-postgres.ts";
+import { Visitor } from "./support/visitor.ts";
 import { buildWorld, contributor, ORG } from "./support/world.ts";
 
 const CONNECTIONS = 30;
@@ -141,6 +143,43 @@ test("stopped and started", async () => {
   await everyDoorIsUnavailable();
   await postgres.up();
   await recovered();
+});
+
+test("on pages, which give back what somebody wrote, and open as far as they need nobody's session", async () => {
+  const visitor = await new Visitor({ url: server.url, database: { owner } }).signIn(contributor);
+  await postgres.down();
+  const notes = "Nobody <here> knows them.";
+  const headers = { "x-request-id": "of-a-page" };
+  const refused = await visitor.submit({ text: "" }, "/admin/claims?status=pending", { notes }, { headers });
+  const away = [
+    await visitor.open("/organizations?q=a"),
+    refused,
+    await visitor.open("/"),
+    await visitor.open("/sign-in"),
+  ];
+  for (const { status, headers: said, text } of away) {
+    expect([status, said.get("content-type"), said.get("retry-after")]).toEqual([
+      503,
+      "text/html; charset=utf-8",
+      "1",
+    ]);
+    expect(text).toMatch(/<h1>That did not work<.*The database is not available; try again in a moment\./s);
+  }
+  expect(away[0]!.text).toContain('<a href="/organizations?q=a">Try again</a>');
+  expect(refused.text).toContain("Nobody &lt;here&gt; knows them.");
+  expect(refused.text).toMatch(/Nothing was changed\. <a href="\/admin\/claims\?status=pending">/);
+  expect(refused.text).toContain("<code>of-a-page</code>");
+  // Another site could make a browser send anything.
+  const elsewhere = { headers: { "sec-fetch-site": "cross-site" } };
+  const from = await visitor.submit({ text: "" }, "/admin/claims", { notes }, elsewhere);
+  expect([from.status, from.text.includes("knows them")]).toEqual([503, false]);
+  for (const [path, status] of [
+    ["/docs", 200],
+    ["/sparql", 200],
+    ["/graphiql", 200],
+    ["/nowhere", 404],
+  ] as const)
+    expect([path, (await visitor.open(path, AS_A_BROWSER)).status]).toEqual([path, status]);
 });
 
 test("behind connections that nothing passes through any more, and new ones that work", async () => {

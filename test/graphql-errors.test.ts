@@ -311,7 +311,7 @@ describe("what is our own fault", () => {
       request.identity = callerWith({ keyId: UNKNOWN, scope: "api_read", ratePerMinute: null });
       next();
     };
-    await graphql.door(app, { key: [guard], again: guard, keyInQuery: [], page: [] });
+    await graphql.door(app, { key: [guard], again: guard, keyInQuery: [], page: [], openPage: [] });
     const server = app.listen(0, "127.0.0.1");
     await once(server, "listening");
     return {

@@ -36,6 +36,7 @@ test("whoever asks first is told what went wrong, others notice nothing, and the
     // Whoever reads the catalog has to wait for it.
     await client.query("begin; lock table app_public.needs in access exclusive mode");
     const first = [send(service, QUERY), send(service, QUERY)];
+    const explorer = call(`${service.url}/graphiql`, "GET", undefined);
     await eventually(async () => expect(await waiting()).toHaveLength(1));
     expect((await call(`${service.url}/v0/accelerators`, "GET", service.keys.read)).status).toBe(200);
     await client.query("select pg_terminate_backend($1)", [(await waiting())[0]]);
@@ -43,6 +44,10 @@ test("whoever asks first is told what went wrong, others notice nothing, and the
       expect(status).toBe(503);
       expect(errors?.[0]?.extensions).toMatchObject({ code: "database_unavailable", statusCode: 503 });
     }
+    expect(await explorer).toMatchObject({
+      status: 503,
+      body: expect.stringMatching(/<h1>That did not work</),
+    });
   } finally {
     await client.query("rollback");
     client.release();
@@ -65,7 +70,13 @@ test("while the database is known to be down nobody waits for the schema", async
     ...{ postgres, logger, answerMaxBytes: 1 },
   } as unknown as Parameters<typeof graphqlOnDemand>[0]);
   const app = express();
-  await door(app, { key: [], again: (_request, _response, next) => next(), keyInQuery: [], page: [] });
+  await door(app, {
+    key: [],
+    again: (_request, _response, next) => next(),
+    keyInQuery: [],
+    page: [],
+    openPage: [],
+  });
   const server = app.listen(0, "127.0.0.1");
   try {
     await once(server, "listening");

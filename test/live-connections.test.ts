@@ -133,7 +133,7 @@ async function connected(subscribe: () => unknown = () => undefined) {
   };
   const parts = { subscriptions, documents: new Documents(), turns: { take: () => Promise.resolve() } };
   const transports = new Transports(parts as unknown as ConstructorParameters<typeof Transports>[0], {
-    ...{ key: [known], again, keyInQuery: [], page: [] },
+    ...{ key: [known], again, keyInQuery: [], page: [], openPage: [] },
   });
   const app = express().get("/graphql", transports.socket);
   const listener = new Listener(app, { keepAliveMs: 60_000, onRefused: () => undefined });
@@ -356,7 +356,13 @@ test("a stream that began is ended with the server, and no other begins", async 
   const nobody: RequestHandler = () => undefined;
   const subscriptions = { prepare: () => [], subscribe: () => undefined };
   const parts = { subscriptions } as unknown as ConstructorParameters<typeof Transports>[0];
-  const transports = new Transports(parts, { key: [], again: nobody, keyInQuery: [], page: [] });
+  const transports = new Transports(parts, {
+    key: [],
+    again: nobody,
+    keyInQuery: [],
+    page: [],
+    openPage: [],
+  });
   const begin = () => {
     const request = {
       ...{ method: "POST", body: { query: "subscription { a }" }, socket: {}, identity: {} },
@@ -391,7 +397,13 @@ test("a stream is ready for more once what was written has been taken, and ends 
     subscribe: () => undefined,
   };
   const parts = { subscriptions } as unknown as ConstructorParameters<typeof Transports>[0];
-  const { stream } = new Transports(parts, { key: [], again: () => undefined, keyInQuery: [], page: [] });
+  const { stream } = new Transports(parts, {
+    key: [],
+    again: () => undefined,
+    keyInQuery: [],
+    page: [],
+    openPage: [],
+  });
   const request = {
     ...{ method: "POST", body: { query: "subscription { a }" }, socket: {}, identity: {} },
     headers: { accept: "text/event-stream", "content-type": "application/json" },
@@ -440,7 +452,13 @@ test.each([true, false])(
     });
     const subscriptions = { prepare: () => [], subscribe: () => undefined };
     const parts = { subscriptions } as unknown as ConstructorParameters<typeof Transports>[0];
-    const { stream } = new Transports(parts, { key: [], again: () => undefined, keyInQuery: [], page: [] });
+    const { stream } = new Transports(parts, {
+      key: [],
+      again: () => undefined,
+      keyInQuery: [],
+      page: [],
+      openPage: [],
+    });
     const streaming = stream(request as unknown as Request, response as unknown as Response, () => undefined);
     if (isGone) await streaming;
     else await expect(streaming).rejects.toThrow("EPIPE");

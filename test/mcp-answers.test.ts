@@ -74,7 +74,7 @@ describe("the door", () => {
     const log = (what: unknown) => void logged.push(what);
     const logger = { warn: log, error: log } as unknown as Logger;
     const app = express();
-    const guards = { key: [], again: identified, keyInQuery: [identified], page: [] };
+    const guards = { key: [], again: identified, keyInQuery: [identified], page: [], openPage: [] };
     await mcpDoor({ churchPages, logger, corsOrigins: [], answerMaxBytes: 1_000_000 })(app, guards);
     app.use(failed, errorHandler(logger));
     server = app.listen(0, "127.0.0.1");

@@ -15,6 +15,7 @@ import { BLANK_SEARCHES } from "./blank-searches.ts";
 import { READ_BACK } from "./read-back.ts";
 import { ROTATED_ONCE } from "./rotated-once.ts";
 import { OWNERS_WORK } from "./owners-work.ts";
+import { PAGES_IN_TROUBLE } from "./pages-in-trouble.ts";
 import { PLANS_COMPARED } from "./plans-compared.ts";
 import { POSTGRES_LENT } from "./postgres-lent.ts";
 import { SERVER_SETTINGS } from "./server-settings.ts";
@@ -395,4 +396,5 @@ export const MISTAKES: readonly Mistake[] = [
   ...LET_IN,
   ...TOLD_AND_LEFT,
   ...NOT_BELIEVED,
+  ...PAGES_IN_TROUBLE,
 ];

@@ -96,7 +96,7 @@ export const PAGE_SLIPS: readonly Mistake[] = [
     "server/pages/docs.ts",
     ["docs-page", "needs no key"],
     "the API reference is for everybody, and leads nobody to the sign-in",
-    "open: true",
+    'open: "always"',
     "open: undefined",
   ),
   slip(

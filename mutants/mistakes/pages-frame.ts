@@ -37,8 +37,8 @@ export const PAGES_FRAME: readonly Mistake[] = [
   {
     rule: "the address of a page is bounded, for each of its links has it",
     file: "server/pages/desk.ts",
-    before: "const guarded = [boundAddress, ",
-    after: "const guarded = [",
+    before: "const guarded = [asPage, boundAddress, ",
+    after: "const guarded = [asPage, ",
     tests: ["pages"],
     only: "the address of a page has",
   },

@@ -43,13 +43,14 @@ export const PAGES_TOLD: readonly Mistake[] = [
     '"256kb"',
     '"100kb"',
   ),
-  onPage(
-    "refusal",
-    ["access-log", "a page tells"],
-    "what a page has refused is in the log's line",
-    "  currentRequest()?.errors.add(refusal.code);\n",
-    "",
-  ),
+  {
+    rule: "what a page has refused is in the log's line",
+    file: "server/errors.ts",
+    before: "    currentRequest()?.errors.add(answer.code);\n",
+    after: "",
+    tests: ["access-log"],
+    only: "a page tells",
+  },
   onPage(
     "parts/attempt",
     ["pages", "what a form is refused"],

@@ -426,7 +426,7 @@ export const FLOODS: readonly Mistake[] = [
   {
     rule: "who is not signed in sees so many pages a minute",
     file: "server/app.ts",
-    before: "      holdBack.slowly(ifNobody(limitNetwork(PAGES_PER_MINUTE))),\n",
+    before: "    holdBack.slowly(ifNobody(limitNetwork(PAGES_PER_MINUTE))),\n",
     after: "",
     tests: ["hold-back"],
     only: "who is not signed in",

@@ -13,8 +13,8 @@ export const SERVER: readonly Mistake[] = [
   {
     rule: "errors differ by Accept, and say so",
     file: "server/errors.ts",
-    before: '.vary("accept");\n    if (namesProblem',
-    after: ";\n    if (namesProblem",
+    before: '.vary("accept");\n  if (namesProblem',
+    after: ";\n  if (namesProblem",
     tests: ["http-answers"],
     only: "problem details",
   },

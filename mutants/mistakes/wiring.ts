@@ -88,8 +88,8 @@ export const WIRING: readonly Mistake[] = [
   {
     rule: "who does not read their answers is shown no further pages",
     file: APP,
-    before: "      ...shares.map(ifKnown),\n",
-    after: "      ifKnown(rateLimit.count),\n",
+    before: "    ...shares.map(ifKnown),\n",
+    after: "    ifKnown(rateLimit.count),\n",
     tests: ["answer-size"],
     only: "from pages too",
   },
@@ -112,8 +112,8 @@ export const WIRING: readonly Mistake[] = [
   {
     rule: "the address of a page is UTF-8",
     file: APP,
-    before: "      ...shares.map(ifKnown),\n      requireUtf8,\n",
-    after: "      ...shares.map(ifKnown),\n",
+    before: "    ...shares.map(ifKnown),\n    requireUtf8,\n",
+    after: "    ...shares.map(ifKnown),\n",
     tests: ["utf8"],
     only: "address of a page",
   },

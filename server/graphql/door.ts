@@ -10,6 +10,7 @@ import { withAllowed } from "../door.ts";
 import type { Door } from "../door.ts";
 import { Database } from "../database.ts";
 import { hungUp } from "../hang-up.ts";
+import { unlessAway } from "../identity/guards.ts";
 import { knowStill } from "../identity/still-known.ts";
 import { LoopTurns } from "../loop-turns.ts";
 import { Execution, keeping, SMALL } from "./execution.ts";
@@ -26,6 +27,7 @@ import type { AskGraphql } from "./ask.ts";
 import { answerErrors, onlyByPost, onlyForEvents, readRequest, readStreamRequest } from "./http.ts";
 import { allowedAt } from "./methods.ts";
 import { makePreset } from "./preset.ts";
+import { asPage } from "../pages/refusal.ts";
 import { noteVisitor } from "../pages/visitor.ts";
 import { Subscriptions } from "./subscriptions.ts";
 import { TextCache } from "./texts.ts";
@@ -124,9 +126,9 @@ export async function createGraphql({
       app.use("/graphql", answerErrors(publicError));
     }),
     explorerDoor: (app, guards) => {
-      app.use(EXPLORER_PATH, explorerHeaders);
+      app.use(EXPLORER_PATH, asPage, explorerHeaders);
       app.use(EXPLORER_FILES, explorerFiles);
-      app.get(EXPLORER_PATH, ...guards.page, noteVisitor(database), explorerFrame);
+      app.get(EXPLORER_PATH, ...guards.openPage, unlessAway(noteVisitor(database)), explorerFrame);
       app.use((request, response, next) =>
         request.path.startsWith(EXPLORER_PATH) ? serve(request, response, next) : next(),
       );

@@ -6,6 +6,7 @@ import { withAllowed } from "../door.ts";
 import type { Door } from "../door.ts";
 import { whileAlive } from "../postgres/heartbeat.ts";
 import type { Postgres } from "../postgres/postgres.ts";
+import { asPage } from "../pages/refusal.ts";
 import type { Graphql, GraphqlOptions } from "./door.ts";
 import { EXPLORER_PATH } from "./explorer.ts";
 import { allowedAt } from "./methods.ts";
@@ -42,6 +43,7 @@ export function graphqlOnDemand(
   function onDemand(path: string, name: "door" | "explorerDoor"): Door {
     return (app, guards) => {
       let made: Router | undefined;
+      if (name === "explorerDoor") app.use(path, asPage);
       app.use(async (request, response, next) => {
         const asked = request.path.toLowerCase();
         if (asked !== path && !asked.startsWith(`${path}/`)) return next();

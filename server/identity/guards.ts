@@ -1,5 +1,6 @@
 // Guards that are made of other guards.
 import type { Request, RequestHandler, Response } from "express";
+import { apiErrorFrom } from "../errors.ts";
 
 /**
  * Runs a guard, and resolves when it has let the request pass.
@@ -22,4 +23,16 @@ export function ifKnown(guard: RequestHandler): RequestHandler {
 /** Applies a guard only to requests whose caller is not known. */
 export function ifNobody(guard: RequestHandler): RequestHandler {
   return (request, response, next) => ("identity" in request ? next() : guard(request, response, next));
+}
+
+/** Lets a request pass as well if what the guard needs is not available. */
+export function unlessAway(guard: RequestHandler): RequestHandler {
+  return async (request, response, next) => {
+    try {
+      await pass(guard, request, response);
+    } catch (error) {
+      if (apiErrorFrom(error).statusCode !== 503) throw error;
+    }
+    next();
+  };
 }

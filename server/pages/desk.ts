@@ -6,6 +6,7 @@ import type { RequestHandler } from "express";
 import { html } from "hono/html";
 import type { Database } from "../database.ts";
 import type { Door } from "../door.ts";
+import { unlessAway } from "../identity/guards.ts";
 import { boundAddress } from "./address.ts";
 import { claim, claims } from "./claims/page.ts";
 import { readForm, requireForm } from "./form.ts";
@@ -15,7 +16,7 @@ import { organizations } from "./organizations.ts";
 import { sendPage, visitOf } from "./page.ts";
 import type { Page, Shown, Visit } from "./page.ts";
 import { recordPages } from "./record/page.ts";
-import { showError } from "./refusal.ts";
+import { asPage } from "./refusal.ts";
 import { search } from "./search.ts";
 import { users } from "./users.ts";
 import { noteVisitor, noteVisitorStill, visitorOf } from "./visitor.ts";
@@ -35,12 +36,17 @@ export function desk(database: Database, more: readonly Page[]): Door {
     router.use("/assets", express.static(join(import.meta.dirname, "assets"), ASSETS));
     serveModules(router);
     for (const page of [...more, ...PAGES]) {
-      const guarded = [boundAddress, ...guards.page, noteVisitor(database)];
-      router.get(page.path, guarded, page.open ? [] : requireVisitor, show(page, database));
+      const guarded = [asPage, boundAddress, ...guards.page, noteVisitor(database)];
+      const opened = [asPage, boundAddress, ...guards.openPage, unlessAway(noteVisitor(database))];
+      router.get(
+        page.path,
+        page.open === "always" ? opened : guarded,
+        page.open ? [] : requireVisitor,
+        show(page, database),
+      );
       const form = [readForm, noteVisitorStill(database), keepWords, requireForm];
       if (page.act) router.post(page.path, guarded, form, act(page, database));
     }
-    router.use(showError);
     app.use(router);
   };
 }

@@ -14,7 +14,7 @@ export function docs(document: string): Page {
   let shown: Promise<string> | undefined;
   return {
     path: "/docs",
-    open: true,
+    open: "always",
     show: async ({ visitor }) => {
       // The same for everybody, so it is made once.
       shown ??= Promise.resolve(reference(JSON.parse(document) as OpenApi)).then(String);

@@ -3,7 +3,9 @@ import express from "express";
 import { html } from "hono/html";
 import type { Database } from "../database.ts";
 import type { Door } from "../door.ts";
+import { unlessAway } from "../identity/guards.ts";
 import { sendPage } from "./page.ts";
+import { asPage } from "./refusal.ts";
 import { noteVisitor } from "./visitor.ts";
 
 const HTML = "text/html";
@@ -21,7 +23,7 @@ export function nowhere(database: Database): Door {
       const wanted = isAsked && request.accepts(["application/json", HTML]);
       next(wanted === HTML && !request.path.startsWith(OF_PROGRAMS) ? undefined : "router");
     });
-    router.use(...guards.page, noteVisitor(database), async (request, response) => {
+    router.use(asPage, ...guards.openPage, unlessAway(noteVisitor(database)), async (request, response) => {
       response.vary("accept");
       await sendPage(request, response, {
         title: "There is nothing here",

@@ -17,8 +17,11 @@ export type { Content, Shown } from "./layout.ts";
 export type Page = {
   /** As Express takes it: /admin/needs/:id. */
   path: string;
-  /** For everybody; the other pages redirect to the sign-in first. */
-  open?: true;
+  /**
+   * For everybody; the other pages redirect to the sign-in first. "always": also while sessions cannot be looked up, for what
+   * does not depend on them.
+   */
+  open?: true | "always";
   /** Returns what to show, or a path to redirect to. */
   show: (visit: Visit) => Shown | Promise<Shown | string>;
   /** Does what its forms ask for; returns the path to redirect to, or what to show instead. */

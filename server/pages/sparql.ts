@@ -71,7 +71,7 @@ export function sparqlPage(endpoint: SparqlEndpoint, names: Pick<Names, "namespa
 
   return {
     path: PATH,
-    open: true,
+    open: "always",
     show: async (visit) => {
       const text = visit.query("query");
       const { visitor } = visit;

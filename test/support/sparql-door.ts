@@ -33,6 +33,7 @@ export async function startSparqlDoor(
     again: withKey,
     keyInQuery: [withKey],
     page: [withKey],
+    openPage: [withKey],
   });
   app.use(errorHandler(failures as Logger));
   const server = app.listen(0, "127.0.0.1");

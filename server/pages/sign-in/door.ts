@@ -13,7 +13,7 @@ import type { Browser, Sessions } from "../../identity/sessions.ts";
 import { limitNetwork, networkOf } from "../../identity/network.ts";
 import { formToken, readForm, requireForm } from "../form.ts";
 import { sendPage } from "../page.ts";
-import { showError } from "../refusal.ts";
+import { asPage } from "../refusal.ts";
 import { noteVisitor, visitorOf } from "../visitor.ts";
 import { CONFIRM, confirmClaims, requireConfirmation, showClaims } from "./confirm.ts";
 import { ownPath } from "./own-path.ts";
@@ -45,6 +45,7 @@ export function signInPages(parts: SignInParts): Door {
     const pages = [SIGN_IN, SIGN_OUT, CONFIRM];
     app.use(
       pages,
+      asPage,
       parts.holdBack.slowly(limitNetwork(REQUESTS_PER_MINUTE)),
       requireHttps(parts.ownUrl),
       guards.page,
@@ -59,7 +60,6 @@ export function signInPages(parts: SignInParts): Door {
     app.post(SIGN_OUT, form, signOut(parts));
     app.get(CONFIRM, showClaims(parts.sessions));
     app.post(CONFIRM, readForm, requireConfirmation, confirmClaims(parts.sessions));
-    app.use(pages, showError);
   };
 }
 
