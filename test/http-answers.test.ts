@@ -307,6 +307,9 @@ describe("a media type is the same in any case", () => {
   test("of what is asked for in a stream", async () => {
     const answer = await post("/graphql", { query }, { accept: "Text/Event-Stream" });
     expect(answer.headers.get("content-type")).toContain("text/event-stream");
+    // A proxy is neither to hold events back nor to pack them, and there is no coding by the name of "none".
+    const names = ["x-accel-buffering", "cache-control", "content-encoding"];
+    expect(names.map((name) => answer.headers.get(name))).toEqual(["no", "no-cache, no-transform", null]);
   });
 
   test.each(["/graphql", "/graphql/stream"])("another one is refused by %s with a code", async (path) => {

@@ -3,6 +3,9 @@ import type { Mistake } from "../mistake.ts";
 
 const REFUSAL = { file: "server/pages/refusal.ts", tests: ["pages-in-trouble"] } as const;
 const OUTAGE = { tests: ["database-faults"], only: "on pages, which give back" } as const;
+const STREAM = {
+  ...{ file: "server/graphql/transports.ts", tests: ["http-answers"], only: "asked for in a stream" },
+} as const;
 const HALF_WAY = "break off half-way";
 
 export const PAGES_IN_TROUBLE: readonly Mistake[] = [
@@ -151,6 +154,24 @@ export const PAGES_IN_TROUBLE: readonly Mistake[] = [
     file: "server/pages/desk.ts",
     before: 'page.open === "always" ? opened : guarded',
     after: "opened",
+  },
+  {
+    rule: "an event stream names no coding that there is not",
+    ...STREAM,
+    before: '{ "content-encoding": _none, ...headers }',
+    after: "{ ...headers }",
+  },
+  {
+    rule: "a proxy does not hold events back",
+    ...STREAM,
+    before: ', "x-accel-buffering": "no" }',
+    after: " }",
+  },
+  {
+    rule: "a proxy does not pack events",
+    ...STREAM,
+    before: '"no-cache, no-transform"',
+    after: '"no-cache"',
   },
   {
     rule: "whoever tries too many sessions is refused where pages open to everybody too",

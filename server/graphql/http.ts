@@ -16,7 +16,7 @@ import { METHODS } from "./methods.ts";
 
 const NEWER_TYPE = "application/graphql-response+json";
 const MEDIA_TYPES = [NEWER_TYPE, "application/json"];
-const EVENTS = "text/event-stream";
+export const EVENTS = "text/event-stream";
 /**
  * How to treat a field that fails (onError): Grafast has it, and so far only a draft of the specification.
  */

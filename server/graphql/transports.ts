@@ -1,6 +1,6 @@
 // Transports of subscriptions: WebSocket (the protocol of graphql-ws) at /graphql, and server-sent events
 // (the distinct connections mode of graphql-sse) with POST, at /graphql and /graphql/stream.
-import { ServerResponse } from "node:http";
+import { ServerResponse, STATUS_CODES } from "node:http";
 import type { Request, RequestHandler, Response } from "express";
 import { createHandler } from "graphql-sse/lib/use/express";
 import { handleProtocols, makeServer } from "graphql-ws";
@@ -21,7 +21,7 @@ import { Places } from "../live/places.ts";
 import { halfOf } from "../shares.ts";
 import { Conversation } from "./conversation.ts";
 import type { Documents } from "./documents.ts";
-import { checkForm } from "./http.ts";
+import { checkForm, EVENTS } from "./http.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 import { serveWebSocket } from "./websocket.ts";
 import type { Extra } from "./websocket.ts";
@@ -46,6 +46,8 @@ const MOST_FRAGMENTS = 100;
 const MOST_CHUNKS = 1_000;
 /** Bytes that may be buffered before a WebSocket counts as full. */
 const EARLY_BYTES = 100_000;
+/** nginx and those like it hold answers back; others compress them, which holds them back as well. */
+const UNBUFFERED = { "cache-control": "no-cache, no-transform", "x-accel-buffering": "no" };
 /** How long a subscriber that does not read may take to close. */
 const LINGER_MS = 1_000;
 
@@ -66,6 +68,20 @@ function takenFrom<T extends object>(kept: T): T {
   const taken = { ...kept };
   for (const name of Object.keys(kept)) Reflect.deleteProperty(kept, name);
   return taken;
+}
+
+/** Begins a stream of events with headers that a proxy needs to pass each on at once, and as it is. */
+function announceEvents(response: Response): void {
+  const writeHead = response.writeHead.bind(response);
+  response.writeHead = (status: number, reason?: unknown, given?: unknown) => {
+    // graphql-sse names `none`, which is no coding.
+    const { "content-encoding": _none, ...headers } = (given ?? {}) as Record<string, string>;
+    const isStream = headers["content-type"]?.startsWith(EVENTS) ?? false;
+    return writeHead(status, String(reason ?? STATUS_CODES[status]), {
+      ...headers,
+      ...(isStream && UNBUFFERED),
+    });
+  };
 }
 
 /** As with headers, the name may be written in any case. */
@@ -182,6 +198,7 @@ export class Transports {
       },
       subscribe: this.#subscriptions.subscribe,
     });
+    announceEvents(response);
     await handle(request, response).catch((error: unknown) => {
       if (!request.socket.destroyed) throw error;
     });
