@@ -11,6 +11,8 @@ type Session = {
   lastUsedAt: string;
 };
 
+type Which = { email?: string; id?: string; issuer?: string };
+
 /** sessions list, end. */
 export function registerSessions(program: Command, context: AdminContext): void {
   const sessions = program.command("sessions").description("Who is signed in on the pages");
@@ -42,22 +44,27 @@ export function registerSessions(program: Command, context: AdminContext): void 
 
   sessions
     .command("end")
-    .description("Sign a person out everywhere, and end the links that were sent to them; or end one session")
-    .addOption(new Option("--email <email>", "the person").conflicts("id"))
-    .option("--id <id>", "the session, as the list shows it")
-    .action(async ({ email, id }: { email?: string; id?: string }, command: Command) => {
-      if (email === undefined && id === undefined)
-        command.error("error: one of --email and --id is required");
+    .description(
+      "Sign a person out everywhere, and end the links that were sent to them; or end one session, or all of a provider",
+    )
+    .addOption(new Option("--email <email>", "the person").conflicts(["id", "issuer"]))
+    .addOption(new Option("--id <id>", "the session, as the list shows it").conflicts("issuer"))
+    .option("--issuer <issuer>", "the provider that they were begun at, as the list shows it")
+    .action(async ({ email, id, issuer }: Which, command: Command) => {
+      if (email === undefined && id === undefined && issuer === undefined)
+        command.error("error: one of --email, --id and --issuer is required");
       const pool = await context.pool();
       const { rows } = await pool.query<{ ended: number }>(
-        `select (case when $1::text is null then app_private.end_session_of_id($2) else app_private.end_sessions($1) end)::integer
-           as ended`,
-        [email ?? null, id ?? null],
+        `select (case when $1::text is not null then app_private.end_sessions($1)
+           when $2::text is not null then app_private.end_session_of_id($2)
+           else app_private.end_sessions_of_issuer($3) end)::integer as ended`,
+        [email ?? null, id ?? null, issuer ?? null],
       );
       const { ended } = rows[0]!;
       if (id !== undefined && ended === 0) throw new AdminError(`There is no session with the id ${id}.`);
+      // What is undefined is left out.
       context.print(
-        { ...(email !== undefined && { email }), ...(id !== undefined && { id }), ended },
+        { email, id, issuer, ended },
         `${ended} ${ended === 1 ? "session has" : "sessions have"} ended.`,
       );
     });

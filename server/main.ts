@@ -139,7 +139,7 @@ async function bringUp(
   const keys = new KeyRing({ connections: postgres.lookups, statements: LOOKUPS, listenUrl });
   const tokens = config.oidc && new PersonTokens(config.oidc, logger);
   const database = new Database(postgres.requests, reads);
-  const sessions = new Sessions(postgres.requests);
+  const sessions = new Sessions(postgres.requests, config.oidc);
   let ownUrl = config.platformUrl;
   up.defer(() => tokens?.stop());
   const storePulse = pulseOf(given);

@@ -422,7 +422,7 @@ describe("what begins a session", () => {
     ["to confirm them", (sessions) => sessions.confirmClaims("mine", network, ["c"]), [hash("mine"), ["c"]]],
     ["to end it", (sessions) => sessions.end("mine", network, true), [hash("mine"), true]],
   ])(
-    "%s takes connections from the share of its network, and tells the database hashes of secrets and the request",
+    "%s takes connections from the share of its network, and tells the database hashes of secrets, who is trusted, and the request",
     async (_, act, values) => {
       const asked: unknown[][] = [];
       const connections = {
@@ -438,10 +438,13 @@ describe("what begins a session", () => {
       } as unknown as Connections;
       const request = { get: () => "request-1" } as unknown as Request;
       const response = { set: () => undefined } as unknown as Response;
+      const oidc = { issuers: [person.issuer] };
       let acting: Promise<unknown> | undefined;
-      nameRequest(request, response, () => void (acting = act(new Sessions(connections))));
+      nameRequest(request, response, () => void (acting = act(new Sessions(connections, oidc))));
       await acting;
-      expect(asked).toEqual([[`sign-in ${network}`, [...values, "request-1"]]]);
+      expect(asked).toEqual([
+        [`sign-in ${network}`, [...values, JSON.stringify({ [person.issuer]: null }), "request-1"]],
+      ]);
     },
   );
 });

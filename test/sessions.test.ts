@@ -395,7 +395,14 @@ describe("the end of a session", () => {
         code: 2,
         stderr: expect.stringContaining(`There is no session with the id ${id}.`),
       });
-    for (const nobody of [[], ["--email", ""], ["--id", " "], ["--email", email, "--id", sessionId]])
+    const issuer = ["--issuer", "https://login.example"];
+    for (const nobody of [
+      ...[[], ["--email", ""], ["--id", " "], ["--email", email, "--id", sessionId]],
+      ...[
+        ["--email", email, ...issuer],
+        ["--id", sessionId, ...issuer],
+      ],
+    ])
       expect(await runAdmin(["sessions", "end", ...nobody], env)).toMatchObject({ code: 2, stdout: "" });
   });
 });

@@ -1,12 +1,16 @@
 // Signing in at an OpenID provider: a real one, in this process (test/support/oidc.ts).
 import { createHash } from "node:crypto";
 import type { ServerResponse } from "node:http";
-import { afterAll, beforeAll, expect, jest, test } from "@jest/globals";
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { errors, generateKeyPair } from "jose";
+import { newSecret, Sessions } from "../server/identity/sessions.ts";
 import { formToken } from "../server/pages/form.ts";
 import { ApiError } from "../server/errors.ts";
 import { SignInProvider } from "../server/pages/sign-in/provider.ts";
+import { Postgres } from "../server/postgres/postgres.ts";
 import { AUDIENCE, subjectOf, TestProvider } from "./support/oidc.ts";
+import { claimOf } from "./support/membership.ts";
+import { admin as runAdmin } from "./support/process.ts";
 import { startAnotherServer, startTestService } from "./support/service.ts";
 import type { TestService } from "./support/service.ts";
 import { Visitor } from "./support/visitor.ts";
@@ -350,6 +354,129 @@ test("an address at a domain that the provider is not believed about signs nobod
   } finally {
     await bounded.stop();
   }
+});
+
+describe("a session that was begun at a provider", () => {
+  const elsewhere = "http://127.0.0.1:1";
+  const another = { OIDC_ISSUER: elsewhere, OIDC_AUDIENCE: AUDIENCE };
+  const trusting = (issuers: string) => ({ OIDC_ISSUER: issuers, OIDC_AUDIENCE: AUDIENCE });
+  const email = "Vouched-For@Mission.River.example";
+  let visitor: Visitor;
+  beforeEach(async () => {
+    visitor = new Visitor(service);
+    await comeBack(visitor, await vouched(visitor, email));
+  });
+
+  test.each<[string, () => NodeJS.ProcessEnv, boolean]>([
+    ["nobody is trusted any more", () => ({}), false],
+    ["another provider is trusted instead", () => another, false],
+    ["it is trusted for other domains", () => trusting(`${provider.issuer} harbor.example`), false],
+    ["it is trusted for a domain above", () => trusting(`${provider.issuer} river.example`), false],
+    [
+      "another one is trusted for the domain",
+      () => trusting(`${provider.issuer} harbor.example,${elsewhere} mission.river.example`),
+      false,
+    ],
+    ["it is trusted for all domains", () => trusting(`${elsewhere},${provider.issuer}`), true],
+    [
+      "it is trusted for this domain too",
+      () => trusting(`${provider.issuer} harbor.example mission.river.example`),
+      true,
+    ],
+  ])("opens at a server what a token of it does, where %s", async (_, environment, isAccepted) => {
+    const server = await startAnotherServer(service, environment());
+    try {
+      const at = (path: string) => `${server.url}${path}`;
+      const token = await provider.sign({ email, sub: subjectOf(email) });
+      const withToken = await fetch(at("/v0/needs"), { headers: { authorization: `Bearer ${token}` } });
+      expect(withToken.status).toBe(isAccepted ? 200 : 401);
+      const read = await visitor.call(at("/v0/needs"));
+      expect([read.status, read.body.error]).toEqual(
+        isAccepted ? [200, undefined] : [401, "invalid_session"],
+      );
+      expect((await visitor.call(at("/sign-in/session"))).body).toEqual({ email: isAccepted ? email : null });
+      // Who is sent away from the page of what waits for them signs in again.
+      const claims = await visitor.open(at("/confirm-address"));
+      expect([claims.status, claims.location]).toEqual(
+        isAccepted ? [200, null] : [303, "/sign-in?returnTo=%2Fconfirm-address"],
+      );
+    } finally {
+      await server.stop();
+    }
+  });
+
+  test.each([
+    ["goes on", true],
+    ["is over", false],
+  ])("%s for a connection that lasts as for a request", async (_, isTrusted) => {
+    const { issuer } = provider;
+    const postgres = new Postgres({
+      ...{
+        url: service.database.serverUrl,
+        poolSize: 1,
+        statementTimeoutMs: 10_000,
+        onError: () => undefined,
+      },
+    });
+    try {
+      await postgres.start();
+      const found = new Sessions(postgres.requests, {
+        ...{ issuers: [issuer], domains: isTrusted ? {} : { [issuer]: ["harbor.example"] } },
+      }).findAgain(visitor.cookies.get("engagement-session")!);
+      expect((await found)?.email).toBe(isTrusted ? email : undefined);
+    } finally {
+      await postgres.end();
+    }
+  });
+
+  test("confirms no claim and ends no other session once its provider is not trusted", async () => {
+    const other = new Visitor(service);
+    await comeBack(other, await vouched(other, email));
+    const claimed = await fetch(`${service.url}/v0/onboarding/claim-org`, {
+      ...{
+        method: "POST",
+        body: JSON.stringify(claimOf({ uri: ORG, name: "River Mission", domain: "river.example" }, email)),
+      },
+      headers: { authorization: `Bearer ${service.keys.write}`, "content-type": "application/json" },
+    });
+    const { claimId } = (await claimed.json()) as { claimId: string };
+    const page = await visitor.open("/confirm-address");
+    expect(page.text).toContain(claimId);
+    const signOut = await visitor.open("/sign-out");
+    const server = await startAnotherServer(service);
+    try {
+      expect((await visitor.submit(page, `${server.url}/confirm-address`, {})).status).toBe(403);
+      const everywhere = { everywhere: "yes" };
+      expect((await visitor.submit(signOut, `${server.url}/sign-out`, everywhere)).status).toBe(401);
+    } finally {
+      await server.stop();
+    }
+    const { rows: claims } = await db().query(
+      "select email_verified from app_public.organization_claims where claim_id = $1",
+      [claimId],
+    );
+    expect(claims).toEqual([{ email_verified: false }]);
+    expect((await other.call("/v0/needs")).status).toBe(200);
+  });
+
+  test("is ended with all others of its provider by the operator", async () => {
+    const [mine, byMail] = [new Visitor(service), new Visitor(service)];
+    await comeBack(mine, await vouched(mine, contributor));
+    const secret = newSecret();
+    byMail.cookies.set("engagement-session", secret);
+    await db().query("select app_private.begin_session(sha256(convert_to($1, 'utf8')), '', $2)", [
+      secret,
+      contributor,
+    ]);
+    const env = { DATABASE_URL: service.database.url };
+    const end = (issuer: string) => runAdmin(["sessions", "end", "--json", "--issuer", issuer], env);
+    expect(JSON.parse((await end(elsewhere)).stdout)).toEqual({ issuer: elsewhere, ended: 0 });
+    expect((await mine.call("/v0/needs")).status).toBe(200);
+    const ended = JSON.parse((await end(provider.issuer)).stdout) as { ended: number };
+    expect(ended.ended).toBeGreaterThan(0);
+    expect((await mine.call("/v0/needs")).status).toBe(401);
+    expect((await byMail.call("/v0/needs")).status).toBe(200);
+  });
 });
 
 test("no other site begins it, and it leads nowhere else", async () => {

@@ -47,7 +47,7 @@ return coalesce(
   (select s.email from app_private.sign_ins as s
    where s.secret_hash = proven_by.secret_hash and s.browser_hash is null and app_private.sign_in_is_open(s)),
   (select s.email from app_private.sessions as s
-   where s.secret_hash = proven_by.secret_hash and app_private.session_is_live(s)));
+   where s.secret_hash = proven_by.secret_hash and app_private.session_is_accepted(s)));
 comment on function app_private.proven_by is
   'The address that a link to confirm claims, or a session, proves, given the SHA-256 of its text; null if it is neither.';
 

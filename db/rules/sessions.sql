@@ -7,6 +7,17 @@ language sql stable
 return session.created_at > now() - interval '7 days' and session.last_used_at > now() - interval '12 hours';
 comment on function app_private.session_is_live is 'Whether a session is valid: not too old, and not unused for too long.';
 
+create function app_private.session_is_accepted(session app_private.sessions) returns boolean
+language sql stable
+return app_private.session_is_live(session) and (session.issuer is null or (
+  -- A server says with each question whom it trusts at present, and for which domains, as it does for tokens
+  -- (server/identity/tokens.ts): {issuer: null or [domain]}. Where nothing is said nobody is trusted.
+  select case when issuers -> session.issuer = 'null' then true
+    else coalesce(issuers -> session.issuer, '[]') ? split_part(lower(session.email), '@', 2) end
+  from (select coalesce(nullif(current_setting('app.issuers', true), ''), '{}')::jsonb) as told (issuers)));
+comment on function app_private.session_is_accepted is
+  'Whether a session is valid, and the provider that it was begun at still trusted for the address of its person.';
+
 create function app_private.sign_in_is_open(begun app_private.sign_ins) returns boolean
 language sql stable
 return begun.created_at > now() - case
@@ -148,7 +159,7 @@ declare
   found app_private.sessions;
 begin
   select * into found from app_private.sessions as s
-  where s.secret_hash = find_session.secret_hash and app_private.session_is_live(s);
+  where s.secret_hash = find_session.secret_hash and app_private.session_is_accepted(s);
   -- At most once a minute, and without waiting for another request that is doing it.
   if found.last_used_at < now() - interval '1 minute' then
     update app_private.sessions as s set last_used_at = now()
@@ -162,7 +173,7 @@ begin
 end
 $$;
 comment on function app_private.find_session is
-  'The person of the live session whose text has this SHA-256; null if it is unknown or has ended.';
+  'The person of the session whose text has this SHA-256; null if it is unknown, has ended, or is not accepted any more.';
 
 create function app_private.sessions_of(email text) returns setof app_private.sessions
 language plpgsql stable
@@ -203,6 +214,14 @@ begin atomic
 end;
 comment on function app_private.end_session_of_id is 'Ends one session, by its id; returns whether there was one, as 1 or 0.';
 
+create function app_private.end_sessions_of_issuer(issuer text) returns bigint
+language sql
+begin atomic
+  with ended as (delete from app_private.sessions as s where s.issuer = end_sessions_of_issuer.issuer returning 1)
+  select count(*) from ended;
+end;
+comment on function app_private.end_sessions_of_issuer is 'Ends all sessions that were begun at a provider; returns their number.';
+
 create function app_private.end_session(secret_hash bytea, everywhere boolean) returns boolean
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -212,7 +231,7 @@ declare
 begin
   if everywhere then
     perform app_private.end_sessions(s.email) from app_private.sessions as s
-    where s.secret_hash = end_session.secret_hash and app_private.session_is_live(s);
+    where s.secret_hash = end_session.secret_hash and app_private.session_is_accepted(s);
     done := found;
   end if;
   delete from app_private.sessions as s where s.secret_hash = end_session.secret_hash;
@@ -221,7 +240,7 @@ end
 $$;
 comment on function app_private.end_session is
   'Signs out: ends this session, or all sessions of its person if everywhere. Returns false if those cannot be ended because '
-  'this session has already ended.';
+  'this session has already ended, or is not accepted any more.';
 
 create function app_private.forget_old_sessions() returns void
 language sql

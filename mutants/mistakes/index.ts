@@ -144,6 +144,7 @@ import { TABLE_SHAPES } from "./table-shapes.ts";
 import { TABLES } from "./tables.ts";
 import { UNSPOKEN } from "./unspoken.ts";
 import { UNSPOKEN_BORDERS } from "./unspoken-borders.ts";
+import { VOUCHED_FOR } from "./vouched-for.ts";
 import { WORKER } from "./worker.ts";
 import { UNSPOKEN_WORKER } from "./worker-unspoken.ts";
 import { WORKER_MAIN } from "./worker-main.ts";
@@ -397,4 +398,5 @@ export const MISTAKES: readonly Mistake[] = [
   ...TOLD_AND_LEFT,
   ...NOT_BELIEVED,
   ...PAGES_IN_TROUBLE,
+  ...VOUCHED_FOR,
 ];

@@ -77,15 +77,15 @@ export const OPERATOR_TOOL: readonly Mistake[] = [
   {
     rule: "who is told to end nothing does not say that it has",
     file: "admin/sessions.ts",
-    before: "if (email === undefined && id === undefined)",
-    after: "if (email === undefined && id === '')",
+    before: "if (email === undefined && id === undefined && issuer",
+    after: "if (email === undefined && id === '' && issuer",
     tests: ["sessions"],
     only: "can be had for one",
   },
   {
     rule: "a person and a session are not ended in one call",
     file: "admin/sessions.ts",
-    before: 'new Option("--email <email>", "the person").conflicts("id")',
+    before: 'new Option("--email <email>", "the person").conflicts(["id", "issuer"])',
     after: 'new Option("--email <email>", "the person")',
     tests: ["sessions"],
     only: "can be had for one",

@@ -137,8 +137,8 @@ export const OPERATOR_WORDS: readonly Mistake[] = [
     [
       "how many have ended",
       "programs are told whose sessions have ended",
-      "...(id !== undefined && { id }), ended",
-      "ended",
+      "{ email, id, issuer, ended }",
+      "{ email, issuer, ended }",
     ],
   ),
   ...slips(

@@ -247,7 +247,7 @@ export const CALLERS: readonly Mistake[] = [
   {
     rule: "a session that is over ends no others",
     file: "db/rules/sessions.sql",
-    before: "where s.secret_hash = end_session.secret_hash and app_private.session_is_live(s);",
+    before: "where s.secret_hash = end_session.secret_hash and app_private.session_is_accepted(s);",
     after: "where s.secret_hash = end_session.secret_hash;",
     tests: ["sessions"],
     only: "the end of a session",

@@ -21,7 +21,7 @@ export const PROOFS: readonly Mistake[] = [
   {
     rule: "a session that is over confirms nothing",
     file: "db/rules/address-proofs.sql",
-    before: "where s.secret_hash = proven_by.secret_hash and app_private.session_is_live(s)));",
+    before: "where s.secret_hash = proven_by.secret_hash and app_private.session_is_accepted(s)));",
     after: "where s.secret_hash = proven_by.secret_hash));",
     tests: ["confirm-address"],
     only: "away for too long",

@@ -2,6 +2,7 @@
 // database, which decides (db/rules/sessions.sql). Nothing is cached here, so a session that was ended is
 // over with the next request.
 import { hash, randomBytes } from "node:crypto";
+import type { Config } from "../../config.ts";
 import type { Connections } from "../postgres/connections.ts";
 import { currentRequest } from "../request-context.ts";
 import { Lookup } from "./lookup.ts";
@@ -31,10 +32,14 @@ export function newSecret(): string {
 /** Begins, finds and ends sessions. */
 export class Sessions {
   readonly #connections: Connections;
+  readonly #issuers: string;
   readonly #again: Lookup<Buffer, Person>;
 
-  constructor(connections: Connections) {
+  /** @param oidc whose word is taken for a session, as for a token */
+  constructor(connections: Connections, oidc?: Pick<NonNullable<Config["oidc"]>, "issuers" | "domains">) {
     this.#connections = connections;
+    const trusted = oidc?.issuers.map((issuer) => [issuer, oidc.domains?.[issuer] ?? null] as const);
+    this.#issuers = JSON.stringify(Object.fromEntries(trusted ?? []));
     this.#again = new Lookup((hashes) => this.#findAll(hashes), 1);
   }
 
@@ -152,8 +157,9 @@ export class Sessions {
       connection.run<{ number: number; person: Person | null }>({
         name: "sessions again",
         text: `select asked.number::integer, app_private.find_session(asked.hash) as person
-          from unnest($1::bytea[]) with ordinality as asked (hash, number)`,
-        values: [hashes],
+          from unnest($1::bytea[]) with ordinality as asked (hash, number)
+          where set_config('app.issuers', $2, true) is not null`,
+        values: [hashes, this.#issuers],
       }),
     );
     return new Map(rows.flatMap(({ number, person }) => (person ? [[number - 1, person]] : [])));
@@ -165,8 +171,10 @@ export class Sessions {
       connection.run<{ answer: T }>({
         name: `session: ${expression}`,
         // The id of the request is set before anything is done that a history records.
-        text: `select case when set_config('app.request_id', $${values.length + 1}, true) is not null then ${expression} end as answer`,
-        values: [...values, currentRequest()?.id ?? ""],
+        text: `select case when set_config('app.issuers', $${values.length + 1}, true) is not null
+            and set_config('app.request_id', $${values.length + 2}, true) is not null
+          then ${expression} end as answer`,
+        values: [...values, this.#issuers, currentRequest()?.id ?? ""],
       }),
     );
     return rows[0]!.answer;

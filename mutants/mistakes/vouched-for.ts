@@ -1,0 +1,89 @@
+// Whose word is taken for a session, and what the rules need that others own.
+import type { Mistake } from "../mistake.ts";
+
+const SESSIONS = {
+  file: "db/rules/sessions.sql",
+  tests: ["sign-in-provider"],
+  only: "session that was begun at a provider",
+} as const;
+const SERVER = { ...SESSIONS, file: "server/identity/sessions.ts" } as const;
+
+export const VOUCHED_FOR: readonly Mistake[] = [
+  {
+    ...SESSIONS,
+    rule: "a session of a provider that is not trusted any more opens nothing",
+    before: "    else coalesce(issuers -> session.issuer, '[]') ? ",
+    after:
+      "    else coalesce(issuers -> session.issuer, to_jsonb(array[split_part(lower(session.email), '@', 2)])) ? ",
+  },
+  {
+    ...SESSIONS,
+    rule: "a provider without domains is trusted for all",
+    before: "issuers -> session.issuer = 'null'",
+    after: "issuers -> session.issuer = '[]'",
+  },
+  {
+    ...SESSIONS,
+    rule: "the domain of an address is the same in any case",
+    before: "split_part(lower(session.email), '@', 2)",
+    after: "split_part(session.email, '@', 2)",
+  },
+  {
+    ...SESSIONS,
+    rule: "a session by mail needs no provider",
+    before: "session_is_live(session) and (session.issuer is null or (",
+    after: "session_is_live(session) and (false or (",
+  },
+  {
+    ...SESSIONS,
+    rule: "a session that is not accepted is not found",
+    before: "s.secret_hash = find_session.secret_hash and app_private.session_is_accepted(s)",
+    after: "s.secret_hash = find_session.secret_hash and app_private.session_is_live(s)",
+  },
+  {
+    ...SESSIONS,
+    rule: "a session that is not accepted ends no others",
+    before: "s.secret_hash = end_session.secret_hash and app_private.session_is_accepted(s)",
+    after: "s.secret_hash = end_session.secret_hash and app_private.session_is_live(s)",
+  },
+  {
+    ...SESSIONS,
+    file: "db/rules/address-proofs.sql",
+    rule: "a session that is not accepted proves no address",
+    before: "s.secret_hash = proven_by.secret_hash and app_private.session_is_accepted(s)",
+    after: "s.secret_hash = proven_by.secret_hash and app_private.session_is_live(s)",
+  },
+  {
+    ...SESSIONS,
+    rule: "those of one provider are ended, not all",
+    before: "where s.issuer = end_sessions_of_issuer.issuer returning",
+    after: "where s.issuer is not null returning",
+  },
+  {
+    rule: "a session and a provider are not ended in one call",
+    file: "admin/sessions.ts",
+    before: '"the session, as the list shows it").conflicts("issuer")',
+    after: '"the session, as the list shows it")',
+    tests: ["sessions"],
+    only: "can be had for one",
+  },
+  {
+    ...SERVER,
+    rule: "each provider is trusted for its own domains",
+    before: "oidc.domains?.[issuer] ?? null",
+    after: "oidc.domains?.[oidc.issuers[0]!] ?? null",
+  },
+  {
+    ...SERVER,
+    rule: "who has a connection that lasts is asked for with those trusted",
+    before: "where set_config('app.issuers', $2, true) is not null",
+    after: "where $2::text is not null",
+  },
+  {
+    ...SERVER,
+    file: "server/main.ts",
+    rule: "a server says whom it trusts",
+    before: "new Sessions(postgres.requests, config.oidc)",
+    after: "new Sessions(postgres.requests)",
+  },
+];
