@@ -577,6 +577,27 @@ test("alerts: each is raised where its summary says, and for no moment that pass
   });
 });
 
+test("alerts: each looks back over several scrapes, and one for what happened once stays for an hour", async () => {
+  const { groups } = parse(await read("deploy/prometheus/alerts.yml")) as {
+    groups: { rules: { alert: string; expr: string }[] }[];
+  };
+  const spans = groups.flatMap(({ rules }) =>
+    rules.flatMap(({ alert, expr }) =>
+      [...expr.matchAll(/(\w+)\([\w{}=~!".|,/ ]*\[(\w+)\]/g)].map(
+        ([, of, span]) => `${alert}: ${of} over ${span}`,
+      ),
+    ),
+  );
+  // A rate needs two scrapes, which are commonly a minute apart, and one of them may fail.
+  expect([...new Set(spans)]).toEqual([
+    "EngagementWaitsForConnections: rate over 5m",
+    "EngagementFailures: rate over 5m",
+    "EngagementSlow: rate over 5m",
+    "EngagementRefusals: rate over 5m",
+    "EngagementMailsFailed: delta over 1h",
+  ]);
+});
+
 test("docker/secrets.sh makes every secret of the compose file, once, and each can be used", async () => {
   const dir = await mkdtemp(join(tmpdir(), "engagement-graph-secrets-"));
   try {

@@ -381,12 +381,16 @@ test.each([
   told[0]!(true);
   await eventually(async () => expect((await state())[0]).toBe("unavailable"));
   await graph.database.owner.query("update app_private.graph_store set reason = $1", [reason]);
+  const { promise: isHeard, resolve: hear } = Promise.withResolvers<void>();
+  between.after = (statement) => {
+    if (statement.includes("note_graph_heard")) hear();
+  };
   told[0]!(false);
-  await eventually(() => expect(between.count("note_graph_heard")).toBe(1));
-  await eventually(async () => expect((await state())[0]).toBe(is));
+  await isHeard;
+  const [then] = await state();
   letThrough();
   await draining;
-  expect((await state())[0]).toBe("current");
+  expect([then, (await state())[0]]).toEqual([is, "current"]);
 });
 
 test("a store that is too slow gets half as much at a time, not less than 25, and as much as before once it can", async () => {

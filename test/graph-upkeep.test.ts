@@ -13,7 +13,7 @@ import { rebuild, rebuildNext } from "../worker/rebuild.ts";
 import { countRecords } from "../worker/records.ts";
 import { inSnapshot } from "../worker/snapshot.ts";
 import { startVerifier } from "../worker/verifier.ts";
-import { verify } from "../worker/verify.ts";
+import { nothingFound, verify, verifyStep } from "../worker/verify.ts";
 import type { Difference } from "../worker/verify.ts";
 import { watch } from "../worker/watch.ts";
 import { eventually } from "./support/eventually.ts";
@@ -302,6 +302,25 @@ test("what the load check keeps out of the graph is no difference, but what it w
   expect(await graph.described()).toBe(2);
 });
 
+test("each record that the load check refuses is told its own faults, and none of another's", async () => {
+  const [one, other] = await graph.declareNeeds(3);
+  const { projector } = graph.options;
+  const fault = (id: string) => [{ path: "", message: `Not ${id}.` }];
+  const check: typeof projector.check = async (records) =>
+    new Map(
+      records.filter(({ id }) => id === one || id === other).map(({ id, iri }) => [iri, fault(id)] as const),
+    );
+  await drain({ ...graph.options, projector: { ...projector, check } }, undefined, 0);
+  const { rows } = await graph.database.owner.query(
+    `select need_id as id, app_public.record_graph_errors('need', need_id) as errors
+     from app_public.needs where need_id = any ($1)`,
+    [[one, other]],
+  );
+  expect(new Map(rows.map(({ id, errors }) => [id, errors]))).toEqual(
+    new Map([one!, other!].map((id) => [id, fault(id)])),
+  );
+});
+
 test("what differs in a list counts as repaired when the list is to be written again, which it then is", async () => {
   await drain(graph.options);
   const { options, store } = graph;
@@ -381,6 +400,12 @@ test.each([
     [0, ids[499]],
     [1, null],
   ]);
+});
+
+test("a round that an earlier version left in a part that there is no more is over", async () => {
+  const result = nothingFound();
+  expect(await verifyStep(graph.options, { part: 1_000, after: undefined }, result)).toBeUndefined();
+  expect(result).toEqual(nothingFound());
 });
 
 test("an operator is told what differs although nothing has failed", async () => {

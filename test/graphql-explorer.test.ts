@@ -145,6 +145,26 @@ inBrowser("who is signed in asks in their own name, and with a key in its", asyn
   }
 });
 
+inBrowser.each([
+  ["at a desk, below the header", 1_280],
+  ["on a phone, when it is scrolled to", 390],
+])("it has all the room that there is: %s", async (where, width) => {
+  const height = 800;
+  const shown = await browser!.newPage({ viewport: { width, height } });
+  try {
+    await shown.goto(`${service.url}/graphiql`);
+    await canExecute(shown);
+    const tall = async (selector: string) =>
+      Math.round((await shown.locator(selector).first().boundingBox())!.height);
+    const header = await tall("#frame");
+    expect(header).toBeGreaterThan(40);
+    const room = where.startsWith("at a desk") ? height - header : height;
+    expect([await tall("main"), await tall(".graphiql-container")]).toEqual([room, room]);
+  } finally {
+    await shown.close();
+  }
+});
+
 inBrowser("a key stays in the tab that it was entered in, and with who entered it", async () => {
   const context = await browser!.newContext();
   try {

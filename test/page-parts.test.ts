@@ -14,6 +14,7 @@ import { PAGE } from "../server/pages/organization/data.ts";
 import type { Member } from "../server/pages/organization/data.ts";
 import { members } from "../server/pages/organization/members.ts";
 import { accelerators } from "../server/pages/overview/accelerators.ts";
+import { explorerLink, listLink } from "../server/pages/overview/links.ts";
 import { months } from "../server/pages/overview/months.ts";
 import type { Picture } from "../server/pages/overview/picture.ts";
 import type { Shown, Visit } from "../server/pages/page.ts";
@@ -118,6 +119,17 @@ describe("the API reference", () => {
 });
 
 describe("the overview", () => {
+  test("leads to what was counted, whatever characters a code or a query has", () => {
+    const said = (link: string) => [...new URL(link, "https://x.example").searchParams];
+    const accelerator = "A&status=open#1 +%41";
+    expect(said(listLink("needs", { accelerator, status: "met" }))).toEqual([
+      ["accelerator", accelerator],
+      ["status", "met"],
+    ]);
+    expect(listLink("needs")).toBe("/v0/needs");
+    expect(said(explorerLink(accelerator))).toEqual([["query", accelerator]]);
+  });
+
   const drawn = (picture: Picture, data: object) =>
     picture((() => Promise.resolve({ data })) as unknown as AskGraphql, { exchange: {} } as Visit).then(
       String,

@@ -618,7 +618,8 @@ test("of the answers that are kept for repetitions those go that say a person's 
     // Who comes back and claims again is not told of a claim that is nobody's any more.
     claim: JSON.stringify({ claimId: value.claimId, status: "pending" }),
     line: JSON.stringify({ description: `Wells.\n${person} knows more.` }),
-    other: JSON.stringify({ email: `x${person}` }),
+    // Also where, in a text, the beginning would be taken for a quotation mark.
+    other: JSON.stringify({ members: [{ email: `x${person}` }, { email: `o'${person}` }] }),
     text: `Not JSON, of ${person}`,
   };
   for (const [key, answer] of Object.entries(answers)) {

@@ -28,6 +28,7 @@ import { DESK } from "./desk.ts";
 import { DRAWN } from "./drawn.ts";
 import { DRAWN_AGAIN } from "./drawn-a.ts";
 import { DRAWN_AT_LARGE } from "./drawn-b.ts";
+import { DRAWN_BY_SEED } from "./drawn-c.ts";
 import { INTERPLAY } from "./desk-interplay.ts";
 import { DESK_WORDS } from "./desk-words.ts";
 import { SCRIPTS } from "./desk-scripts.ts";
@@ -383,6 +384,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...DRAWN,
   ...DRAWN_AGAIN,
   ...DRAWN_AT_LARGE,
+  ...DRAWN_BY_SEED,
   ...SETTINGS_MENDED,
   ...TAKEN_AT_DOORS,
   ...DESK_WORDS,

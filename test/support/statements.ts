@@ -7,6 +7,8 @@ export type Between = {
   count: (part: string) => number;
   /** comes before each statement */
   before: (text: string) => Promise<void> | void;
+  /** comes after each statement that has succeeded */
+  after: (text: string) => void;
 };
 
 export function standBetween(pool: Pool): Between {
@@ -27,7 +29,9 @@ export function standBetween(pool: Pool): Between {
             const text = textOf(args[0]);
             sent.push(text);
             await between.before(text);
-            return method(...args);
+            const answer = await method(...args);
+            between.after(text);
+            return answer;
           };
         }
         if (property === "connect") return async () => around((await method()) as object);
@@ -38,6 +42,7 @@ export function standBetween(pool: Pool): Between {
     pool: around(pool),
     count: (part) => sent.filter((text) => text.includes(part)).length,
     before: () => undefined,
+    after: () => undefined,
   };
   return between;
 }
