@@ -347,6 +347,32 @@ test.each([
     expect([name, Number.isInteger(found) && found <= totalCount]).toEqual([name, true]);
 });
 
+test.each([
+  ["needs", "Need"],
+  ["commitments", "Commitment"],
+  ["engagementClaims", "EngagementClaim"],
+  ["organizations", "Organization"],
+  ["accelerators", "Accelerator"],
+  ["statusChanges", "StatusChange"],
+])("%s are grouped by each that is offered, in each order that is offered", async (list, type) => {
+  const { keys, orders } = await ask(
+    service,
+    `{ keys: __type(name: "${type}GroupBy") { enumValues { name } }
+       orders: __type(name: "${type}GroupOrderBy") { enumValues { name } } }`,
+  );
+  const namesOf = ({ enumValues }: { enumValues: { name: string }[] }) => enumValues.map(({ name }) => name);
+  expect(namesOf(orders)).toContain("COUNT_DESC");
+  for (const key of namesOf(keys)) {
+    const asked = namesOf(orders).map(
+      (order) => `${order}: groupedAggregates(groupBy: [${key}], orderBy: ${order}) { count }`,
+    );
+    const data = await ask(service, `{ list: ${list} { ${asked.join(" ")} } }`);
+    const numbers = Object.values<unknown[]>(data.list).map(({ length }) => length);
+    // The same groups, however they are ordered.
+    expect([key, numbers]).toEqual([key, namesOf(orders).map(() => numbers[0])]);
+  }
+});
+
 test("different statuses in the graph can be counted", async () => {
   const { needs } = await ask(service, "{ needs { aggregates { distinctCount { graphStatus status } } } }");
   expect(needs.aggregates.distinctCount.graphStatus).toBe(1);

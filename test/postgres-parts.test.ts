@@ -1,5 +1,6 @@
 // What a server's connections are for, and how it hears that a key has changed.
 import { EventEmitter } from "node:events";
+import { Socket } from "node:net";
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import pg from "pg";
@@ -13,6 +14,7 @@ import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { eventually } from "./support/eventually.ts";
 import { forwardTo } from "./support/sick-postgres.ts";
+import { givenUpAfter } from "./support/silent-database.ts";
 
 jest.setTimeout(60_000);
 
@@ -105,6 +107,35 @@ describe("a connection that is given back", () => {
   });
 });
 
+test("a connection that the database never gives is given up after ten seconds, and is in nobody's way any more", async () => {
+  const connect = async (url: string) => {
+    const silent = new Postgres({ url, poolSize: 1, statementTimeoutMs: 7_000, onError: () => undefined });
+    try {
+      await silent.pool.connect();
+    } finally {
+      await silent.end();
+    }
+  };
+  expect(await givenUpAfter(10, connect)).toMatch(/timeout/);
+});
+
+test("each connection is asked by the system whether its other side is still there", async () => {
+  const asked = jest.spyOn(Socket.prototype, "setKeepAlive");
+  const another = new Postgres({
+    ...{ url: database.serverUrl, poolSize: 1, statementTimeoutMs: 7_000, onError: () => undefined },
+  });
+  try {
+    // That on which it is checked whether the database answers, and that of a request.
+    await another.start();
+    expect(asked.mock.calls.map(([isAsked]) => isAsked)).toEqual([true]);
+    (await another.requests.take({ caller: "a" })).release();
+    expect(asked.mock.calls.map(([isAsked]) => isAsked)).toEqual([true, true]);
+  } finally {
+    asked.mockRestore();
+    await another.end();
+  }
+});
+
 describe("announcements", () => {
   const heard: string[] = [];
   let announcements: Announcements | undefined;
@@ -136,6 +167,11 @@ describe("announcements", () => {
     await eventually(() => expect(heard.at(-1)).toBe("two"));
     line.sever();
     await eventually(() => expect(heard.slice(6)).toEqual(["deaf", "listening"]));
+  });
+
+  test("are waited for five seconds where the database says nothing, and then it is another connection's turn", async () => {
+    const start = (url: string) => listen(url).start(postgres.probes);
+    expect(await givenUpAfter(5, start)).toMatch("cannot be reached");
   });
 
   test("have to arrive by themselves: a pooler may have them for whoever asks just then", async () => {

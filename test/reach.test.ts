@@ -10,7 +10,7 @@ import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { eventually } from "./support/eventually.ts";
 import { ROOT, run } from "./support/process.ts";
-import { givenUpAfterTenSeconds } from "./support/silent-database.ts";
+import { givenUpAfter } from "./support/silent-database.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -173,7 +173,7 @@ test.each([
   ["for its version", requireDatabase],
   ["for a session", requireSession],
 ])("a database that is asked %s and says nothing is given up after ten seconds", async (_, ask) => {
-  expect(await givenUpAfterTenSeconds(ask)).toMatch(/127\.0\.0\.1:\d+\/engagement: timeout expired$/);
+  expect(await givenUpAfter(10, ask)).toMatch(/127\.0\.0\.1:\d+\/engagement: timeout expired$/);
 });
 
 test("of a host with several addresses it is told in one line what came of each", async () => {

@@ -11,7 +11,7 @@ import type { Worker, WorkerOptions } from "../worker/main.ts";
 import { crontab } from "../worker/tasks/index.ts";
 import { eventually } from "./support/eventually.ts";
 import { startMemoryGraph } from "./support/memory-graph.ts";
-import { givenUpAfterTenSeconds } from "./support/silent-database.ts";
+import { givenUpAfter } from "./support/silent-database.ts";
 import type { MemoryGraph } from "./support/memory-graph.ts";
 
 let graph: MemoryGraph;
@@ -54,7 +54,7 @@ test("what the last one has left behind is written without anything that says so
 });
 
 test("a database that says nothing is given up after ten seconds, at the start too", async () => {
-  expect(await givenUpAfterTenSeconds((databaseUrl) => start({}, { databaseUrl }))).toMatch(/timeout/);
+  expect(await givenUpAfter(10, (databaseUrl) => start({}, { databaseUrl }))).toMatch(/timeout/);
 });
 
 test.each([

@@ -29,6 +29,7 @@ import { DRAWN } from "./drawn.ts";
 import { DRAWN_AGAIN } from "./drawn-a.ts";
 import { DRAWN_AT_LARGE } from "./drawn-b.ts";
 import { DRAWN_BY_SEED } from "./drawn-c.ts";
+import { DRAWN_ONCE_MORE } from "./drawn-d.ts";
 import { INTERPLAY } from "./desk-interplay.ts";
 import { DESK_WORDS } from "./desk-words.ts";
 import { SCRIPTS } from "./desk-scripts.ts";
@@ -385,6 +386,7 @@ export const MISTAKES: readonly Mistake[] = [
   ...DRAWN_AGAIN,
   ...DRAWN_AT_LARGE,
   ...DRAWN_BY_SEED,
+  ...DRAWN_ONCE_MORE,
   ...SETTINGS_MENDED,
   ...TAKEN_AT_DOORS,
   ...DESK_WORDS,

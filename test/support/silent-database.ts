@@ -6,10 +6,10 @@ import { expect, jest } from "@jest/globals";
 import { eventually } from "./eventually.ts";
 
 /**
- * Has somebody ask it, and says that they give up after ten seconds, and not before.
+ * Has somebody ask it, and says that they give up after so many seconds, and not before.
  * @returns with what message
  */
-export async function givenUpAfterTenSeconds(ask: (url: string) => Promise<unknown>): Promise<string> {
+export async function givenUpAfter(seconds: number, ask: (url: string) => Promise<unknown>): Promise<string> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const sockets: Socket[] = [];
@@ -22,7 +22,7 @@ export async function givenUpAfterTenSeconds(ask: (url: string) => Promise<unkno
     const url = `postgres://owner:s3cret@127.0.0.1:${port}/engagement`;
     ask(url).catch(({ message }: Error) => (outcome = message));
     await once(server, "connection");
-    await jest.advanceTimersByTimeAsync(9_999);
+    await jest.advanceTimersByTimeAsync(seconds * 1_000 - 1);
     expect(outcome).toBe(waited);
     await jest.advanceTimersByTimeAsync(1);
     jest.useRealTimers();
