@@ -9,6 +9,7 @@ import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { eventually } from "./support/eventually.ts";
 import { forwardTo } from "./support/sick-postgres.ts";
+import { givenUpAfter } from "./support/silent-database.ts";
 
 let database: TestDatabase;
 let limits: RateLimit[];
@@ -370,6 +371,14 @@ test("a connection on which the database does not answer in time is given up for
   } finally {
     line.close();
   }
+});
+
+test("a connection that the database never gives is waited for no longer than an answer, and the process counts by itself", async () => {
+  const count = async (url: string) => {
+    const { code, seconds } = await ask(process(undefined, 1_000, url), 10);
+    throw new Error(`counted all the same: ${code === "" ? seconds : code}`);
+  };
+  expect(await givenUpAfter(1, count)).toBe("counted all the same: 60");
 });
 
 test("a process has no more than two connections to count by, however many ask", async () => {

@@ -72,6 +72,14 @@ export const DRAWN_ONCE_MORE: readonly Mistake[] = [
     only: "waited for five seconds",
   },
   {
+    rule: "a database that gives no connection to count by is not waited for without end",
+    file: "server/identity/rate-limit.ts",
+    before: "      connectionTimeoutMillis: patienceMs,\n",
+    after: "",
+    tests: ["rate-window"],
+    only: "never gives",
+  },
+  {
     ...ROWS,
     rule: "the statuses of an update of thousands do not take the square of its time",
     file: "db/rules/status-history.sql",
