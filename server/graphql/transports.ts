@@ -77,7 +77,7 @@ function announceEvents(response: Response): void {
     // graphql-sse names `none`, which is no coding.
     const { "content-encoding": _none, ...headers } = (given ?? {}) as Record<string, string>;
     const isStream = headers["content-type"]?.startsWith(EVENTS) ?? false;
-    return writeHead(status, String(reason ?? STATUS_CODES[status]), {
+    return writeHead(status, (reason ?? STATUS_CODES[status]) as string, {
       ...headers,
       ...(isStream && UNBUFFERED),
     });
