@@ -16,13 +16,12 @@ import { planReport } from "./plan-report.ts";
 
 const HELP = `Brings the database to the current schema and rules, and says what it did. Repeating it changes nothing more.
 
-Usage: npm run migrate -- [--rename] [--back] [--plan [--markdown] | --roles]
+Usage: npm run migrate -- [--rename] [--plan [--markdown] | --roles]
 
   --plan      says what it would change and changes nothing; exit code 1 if anything would change, 2 if that could not be tried
   --markdown  with --plan: as Markdown, for a pull request
   --roles     creates only the roles, which a dump refers to but does not contain
   --rename    allows GRAPH_DATA_URL or NAMESPACE_URL, which name everything in the graph, to differ from before
-  --back      allows rules of a later version to be undone, whose programs then stop working
   -h, --help  shows this
 `;
 
@@ -34,11 +33,9 @@ async function main(): Promise<number> {
       options: {
         ...{ roles: { type: "boolean" }, plan: { type: "boolean" }, markdown: { type: "boolean" } },
         rename: { type: "boolean", default: false },
-        back: { type: "boolean", default: false },
         help: { type: "boolean", short: "h" },
       },
     });
-    const { back } = values;
     if (values.help) {
       writeOut(HELP);
       return EXIT.done;
@@ -57,13 +54,13 @@ async function main(): Promise<number> {
     if (!values.rename) await keepNames(url, config);
     if (values.plan) {
       const plan = await planMigration(url, {
-        ...{ onWait, back },
+        onWait,
         afterwards: (client) => settle(client, config),
       });
       context.print(null, planReport(plan, values.markdown ? "markdown" : "text"));
       return changesAnything(plan) ? EXIT.partly : EXIT.done;
     }
-    const applied = await migrate(url, { onWait, back });
+    const applied = await migrate(url, { onWait });
     for (const version of applied) context.print(version, `applied db/migrations/${version}.sql`);
     const pool = await context.pool();
     await settle(pool, config);

@@ -6,7 +6,7 @@ import { runMigrations } from "graphile-worker";
 import pg from "pg";
 import { closePool } from "./close.ts";
 import { requireNoOutsiders } from "./outsiders.ts";
-import { handOver, requireOwn } from "./ownership.ts";
+import { handOver, requireOwn, SCHEMAS } from "./ownership.ts";
 import { inTurns, inTurnsOf, lockAll, takeAdvisoryLock } from "./patience.ts";
 import type { Patience } from "./patience.ts";
 import { createOwnerPool } from "./pool.ts";
@@ -15,9 +15,6 @@ import { carryOut, MigrationError, migrationsIn, rulesIn } from "./sql-files.ts"
 
 // Any number will do as long as all versions of this program agree on it.
 export const MIGRATION_LOCK = 7203544;
-
-/** The schemas in which the rules create functions, views, triggers and policies. */
-export const SCHEMAS = ["app_public", "app_private", "rest"];
 
 /** How long a migration waits for locks that other sessions hold. */
 const PATIENCE_MS = 600_000;
@@ -32,8 +29,6 @@ export type MigrateOptions = {
   onWait?: (line: string) => void;
   /** how long to wait in all */
   patienceMs?: number;
-  /** whether rules of a later version may be undone */
-  back?: boolean;
 };
 
 /**
@@ -58,7 +53,7 @@ export async function migrate(connectionString: string, options: MigrateOptions 
       });
     }
     await applyWorkerMigrations(client, connectionString, patience);
-    await inTurns(client, patience, () => applyRules(client, directory, options));
+    await inTurns(client, patience, () => applyRules(client, directory));
     return pending.map((migration) => migration.version);
   });
 }
@@ -89,6 +84,7 @@ export async function alone<Result>(
     const client = await pool.connect();
     try {
       await takeAdvisoryLock(client, MIGRATION_LOCK, patience);
+      await requireOwn(client);
       return await work({ client, directory, patience });
     } finally {
       // Ends the session and, with it, the lock.
@@ -180,7 +176,6 @@ async function applyWorkerMigrations(
 
 /** Drops the rules that db/rules/reset.sql has kept: they depend on columns that a migration may change. */
 async function dropEarlierRules(client: pg.ClientBase, directory: string): Promise<void> {
-  await requireOwn(client, SCHEMAS);
   const { rows } = await client.query<{ drops: string | null }>(
     `select string_agg(format('drop schema %I cascade', nspname), ';') as drops
      from pg_namespace where nspname = any (select 'earlier_' || unnest($1::text[]))`,
@@ -193,17 +188,9 @@ async function dropEarlierRules(client: pg.ClientBase, directory: string): Promi
 }
 
 /** Applies all rules, within the caller's transaction. */
-export async function applyRules(
-  client: pg.ClientBase,
-  directory: string,
-  { back = false }: Pick<MigrateOptions, "back"> = {},
-): Promise<void> {
+export async function applyRules(client: pg.ClientBase, directory: string): Promise<void> {
   const folder = join(directory, "rules");
   const files = await rulesIn(folder);
-  const edition = await editionOf(folder);
-  if (!back) await requireLatest(client, edition);
-  // Before the locks, which cannot be taken on what is another's.
-  await requireOwn(client, SCHEMAS);
   await lockAll(client, SCHEMAS);
   await requireNoOutsiders(client, SCHEMAS, await readMigrations(directory));
   // Created together with the rules, which read it, so that an upgrade that gives up leaves nothing behind.
@@ -216,27 +203,8 @@ export async function applyRules(
   for (const file of files) {
     await carryOut(client, `db/rules/${file}`, await readFile(join(folder, file), "utf8"));
   }
-  await noteEdition(client, edition);
-  await handOver(client, [...SCHEMAS, "app_migrations", "graphile_worker"]);
-}
-
-/** A machine that is not upgraded yet migrates as well, when it starts; what runs of the later version needs its rules. */
-async function requireLatest(client: pg.ClientBase, edition: string): Promise<void> {
-  const { rows: books } = await client.query<{ any: boolean }>(
-    "select to_regclass('app_migrations.editions') is not null as any",
-  );
-  if (!books[0]!.any) return;
-  const { rows } = await client.query<{ applied_at: string }>(
-    `select later.applied_at::timestamptz(0) from app_migrations.editions as own
-     join app_migrations.editions as later on later.number > own.number
-     where own.edition = $1 order by later.number desc limit 1`,
-    [edition],
-  );
-  if (!rows[0]) return;
-  throw new MigrationError(
-    `the database has rules of a later version since ${rows[0].applied_at}, and its programs would stop working without ` +
-      "them. To go back to the rules of this version: npm run migrate -- --back",
-  );
+  await noteEdition(client, await editionOf(folder));
+  await handOver(client);
 }
 
 /** Records the edition. Going back to the rules of an earlier version removes the editions after it. */

@@ -1,7 +1,14 @@
-// Everything within the service's schemas belongs to one role, the owner of the first of them, whoever migrates: functions run
-// as it, and the worker, the operator's tool and the next migration, which are its own, need what a superuser has made.
+// Everything within the service's schemas belongs to one role, that of the first migration, whoever migrates: functions run as
+// it, and the worker, the operator's tool and the next migration, which are its own, need what a superuser has made.
 import type pg from "pg";
 import { MigrationError } from "./sql-files.ts";
+
+/** The schemas in which the rules create functions, views, triggers and policies. */
+export const SCHEMAS = ["app_public", "app_private", "rest"];
+
+const NEEDED = [...SCHEMAS, "app_migrations"];
+/** Whoever has once begun a worker has made this one: of another's, its owner sees to it. */
+const EVERYWHERE = [...NEEDED, "graphile_worker"];
 
 // An extension belongs to whoever has made it. What belongs to a column belongs to whose the table is.
 const ALL = `
@@ -34,20 +41,23 @@ const ALL = `
     format('alter %s %s owner to %I', h.kind, h.name, home.owner) as step
   from held as h
   cross join (
-    select coalesce((select pg_get_userbyid(nspowner) from pg_namespace where nspname = $1[1]), current_user) as owner
+    -- Nobody has a reason to touch this table; schemas and others may have been given away by mistake.
+    select coalesce(
+      (select pg_get_userbyid(c.relowner) from pg_class as c where c.oid = to_regclass('app_migrations.applied')),
+      current_user) as owner
   ) as home
   where not exists (select from pg_depend as d where (d.classid, d.objid, d.deptype) = (h.classid, h.objid, 'e'))`;
 
 type Held = { name: string; owner: string; home: string; step: string };
 
 /**
- * Makes sure that the login may change whatever is in these schemas.
+ * Makes sure that the login may change whatever is in the service's schemas.
  * @throws MigrationError that names what it may not
  */
-export async function requireOwn(client: pg.ClientBase, schemas: readonly string[]): Promise<void> {
+export async function requireOwn(client: Pick<pg.ClientBase, "query">): Promise<void> {
   const { rows } = await client.query<Held>(
     `select * from (${ALL}) as held where not pg_has_role(owner::name, 'USAGE') order by name`,
-    [schemas],
+    [NEEDED],
   );
   const [first, ...others] = rows;
   if (!first) return;
@@ -59,8 +69,11 @@ export async function requireOwn(client: pg.ClientBase, schemas: readonly string
   );
 }
 
-/** Gives whatever is in these schemas to the owner of the first one. */
-export async function handOver(client: pg.ClientBase, schemas: readonly string[]): Promise<void> {
-  const { rows } = await client.query<Held>(`select * from (${ALL}) as held where owner <> home`, [schemas]);
+/** Gives whatever the login may give away of the service's schemas to the role that it belongs to. */
+export async function handOver(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<Held>(
+    `select * from (${ALL}) as held where owner <> home and pg_has_role(owner::name, 'USAGE')`,
+    [EVERYWHERE],
+  );
   for (const { step } of rows) await client.query(step);
 }

@@ -1,7 +1,8 @@
 // What npm run migrate would change, found out by doing it in a transaction that is rolled back.
 import pg from "pg";
-import { alone, applyMigration, applyRules, openBook, pendingMigrations, SCHEMAS } from "./migrate.ts";
+import { alone, applyMigration, applyRules, openBook, pendingMigrations } from "./migrate.ts";
 import type { MigrateOptions } from "./migrate.ts";
+import { SCHEMAS } from "./ownership.ts";
 import { inTurns } from "./patience.ts";
 import { snapshot } from "./snapshot.ts";
 import type { Item, Kind } from "./snapshot.ts";
@@ -56,7 +57,7 @@ export async function planMigration(
             what: `db/migrations/${migration.version}.sql`,
             work: () => applyMigration(client, migration, directory),
           })),
-          { what: "db/rules", work: () => applyRules(client, directory, options) },
+          { what: "db/rules", work: () => applyRules(client, directory) },
           { what: "settings and documents", work: () => afterwards(client) },
         ]);
         plan = {

@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { closePool } from "./close.ts";
+import { requireOwn } from "./ownership.ts";
 import { createOwnerPool } from "./pool.ts";
 
 /** The prefixes of all IRIs in the graph. */
@@ -67,7 +68,7 @@ export async function requireSameNames(
  * Refuses settings that would give other names to a graph that has been written: everything in it is named by them. Asked before a
  * migration, of whatever version the database is.
  * @param connectionString as the role that owns the schema
- * @throws OtherNames when these are not what the service was migrated with
+ * @throws OtherNames when these are not what the service was migrated with; MigrationError where the login may not read them
  */
 export async function keepNames(connectionString: string, settings: GraphSettings): Promise<void> {
   const pool = createOwnerPool(connectionString, { max: 1 });
@@ -76,6 +77,7 @@ export async function keepNames(connectionString: string, settings: GraphSetting
       "select to_regclass('app_private.graph_store') is not null as known",
     );
     if (!rows[0]?.known) return;
+    await requireOwn(pool);
     const { rows: named } = await pool.query<Setting>(
       `select name, value #>> '{}' as value from app_private.settings
        where exists (select from app_private.graph_store where turn > 0)`,

@@ -99,6 +99,7 @@ const CATALOG = `
   union all
   select 'function', oid::regprocedure::text,
     case prokind when 'a' then 'aggregate' else rtrim(pg_get_functiondef(oid)) end
+      || case when proowner <> (select nspowner from pg_namespace where oid = pronamespace) then E'\\nof ' || proowner::regrole else '' end
   from routines
 
   union all

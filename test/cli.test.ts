@@ -518,7 +518,10 @@ describe("npm run migrate", () => {
         expect({ round, ...migrated }).toMatchObject({ round, code: 0, stderr: WAITED });
       }
       // A superuser's migration leaves all to whose it is, with what a superuser has left there.
-      await empty.owner.query("create table app_public.needs_before as select * from app_public.needs");
+      await empty.owner.query(
+        `create table app_public.needs_before as select * from app_public.needs;
+         alter schema app_public owner to engagement_server`,
+      );
       const { rows } = await empty.owner.query<{ me: string }>("select current_user as me");
       const migrate = (as: string) => run(process.execPath, ["admin/migrate.ts"], { DATABASE_URL: as });
       expect(await migrate(url.href)).toMatchObject({

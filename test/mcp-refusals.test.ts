@@ -284,8 +284,17 @@ describe("errors of JSON-RPC", () => {
       ...named,
     ]);
     const answered = [];
+    const clientInfo = { name: "test", version: "1" };
+    // Which one it is to be is found out by the first message.
+    const first = { protocolVersion: "2030-01-01", capabilities: {}, clientInfo };
+    const agreed = await post(
+      service,
+      { ...ping, method: "initialize", params: first },
+      { "mcp-protocol-version": "1999-01-01" },
+    );
+    expect(agreed.body.result.protocolVersion).toBe(named[0]);
     for (const protocolVersion of named) {
-      const params = { protocolVersion, capabilities: {}, clientInfo: { name: "test", version: "1" } };
+      const params = { protocolVersion, capabilities: {}, clientInfo };
       const { body } = await post(service, { ...ping, method: "initialize", params });
       const pong = await post(service, ping, { "mcp-protocol-version": protocolVersion });
       answered.push(pong.status === 200 && body.result.protocolVersion);

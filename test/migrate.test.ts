@@ -239,13 +239,13 @@ describe("what a server asks before it listens", () => {
   test("rules of a later release serve as well, until those of an earlier one take their place", async () => {
     const release = async (name: string) => {
       await writeFile(sums(), name);
-      await migrate(database.url, { directory, back: true });
+      await migrate(database.url, { directory });
     };
     await release("the one before");
     await migrate(database.url);
     await release("a later one");
     expect(await lacking()).toBeUndefined();
-    await migrate(database.url, { back: true });
+    await migrate(database.url);
     expect(await lacking()).toBeUndefined();
     await release("the one before");
     expect(await lacking()).toBe("db/rules");
@@ -268,29 +268,6 @@ describe("what a server asks before it listens", () => {
     await database.owner.query("drop function app_private.lacking");
     expect(await lacking()).toBe("db/rules");
   });
-});
-
-test("a machine that is upgraded last does not undo the rules of the others, unless it is told to", async () => {
-  await beginMigrated();
-  const released = join(directory, "rules/SHA256SUMS");
-  const sums = await readFile(released, "utf8");
-  await writeFile(released, `${sums}\n`);
-  await migrate(database.url, { directory });
-  const { rows: noted } = await database.owner.query("select * from app_migrations.editions order by 1");
-  expect(noted).toHaveLength(2);
-  const why = /^the database has rules of a later version since \d{4}-\S+ .*: npm run migrate -- --back$/;
-  await expect(migrate(database.url)).rejects.toThrow(why);
-  await expect(migrate(database.url)).rejects.toThrow(MigrationError);
-  await expect(planMigration(database.url)).rejects.toThrow(why);
-  const { rows: still } = await database.owner.query("select * from app_migrations.editions order by 1");
-  expect(still).toEqual(noted);
-  await planMigration(database.url, { back: true });
-  await migrate(database.url, { back: true });
-  const { rows: back } = await database.owner.query("select * from app_migrations.editions order by 1");
-  expect(back).toEqual(noted.slice(0, 1));
-  // What is a later version's then is new again.
-  await migrate(database.url, { directory });
-  await migrate(database.url, { directory });
 });
 
 test("what an earlier version of the rules created, allowed and said is gone", async () => {

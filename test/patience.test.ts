@@ -89,12 +89,12 @@ describe("work that needs locks", () => {
 });
 
 test("every table is locked before the first of the rules is applied", async () => {
-  const { client, asked } = answering([], [{ relations: "app_public.needs, rest.needs" }], []);
-  await applyRules(client, join(import.meta.dirname, "../db"), { back: true });
+  const { client, asked } = answering([{ relations: "app_public.needs, rest.needs" }], []);
+  await applyRules(client, join(import.meta.dirname, "../db"));
   const locked = asked.indexOf("lock table app_public.needs, rest.needs in access exclusive mode");
   const before = asked.slice(0, locked).join("\n");
   expect(before).toContain("pg_class");
-  expect(before).not.toMatch(/^ *(create|drop|alter) /m);
+  expect(before).not.toMatch(/create|drop|alter/);
   expect(asked.length).toBeGreaterThan(locked + 20);
 });
 

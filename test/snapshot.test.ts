@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type pg from "pg";
-import { SCHEMAS } from "../db/migrate.ts";
+import { SCHEMAS } from "../db/ownership.ts";
 import { snapshot } from "../db/snapshot.ts";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
@@ -231,6 +231,15 @@ const CASES: [what: string, sql: string, told: unknown[], ...prepared: string[]]
     `alter table app_public.x owner to ${someone}`,
     [`+ table app_public.x: of ${someone}`, "- table app_public.x: "],
     `${table}; create role ${someone}`,
+  ],
+  [
+    "a function of another owner than its schema",
+    `alter function app_public.f() owner to ${someone}`,
+    [
+      expect.stringMatching(`^\\+ function app_public\\.f\\(\\): [^]*\\nof ${someone}$`),
+      expect.stringMatching(/^- function app_public\.f\(\): /),
+    ],
+    `create role ${someone}; create function app_public.f() returns integer language sql return 1`,
   ],
   [
     "a trigger, and none of those that a constraint brings",

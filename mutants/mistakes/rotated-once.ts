@@ -142,8 +142,8 @@ export const ROTATED_ONCE: readonly Mistake[] = [
     only: "which one that has none says",
     file: "worker/tasks/mail.ts",
     rule: "an operator is warned of a worker that has no mail server",
-    before: "logger.warn(",
-    after: "logger.info(",
+    before: "!isLeaving)\n          logger.warn(",
+    after: "!isLeaving)\n          logger.info(",
   },
   {
     tests: ["worker-tasks"],

@@ -104,7 +104,9 @@ export async function answerMessage(value: unknown, caller: Caller, inBatch: boo
  * Refuses a revision that the service does not know, in a batch too. The SDK takes whatever sorts after the
  * current revision for one that needs `_meta`.
  */
-function unknownRevision({ id, params }: RpcRequest, header: string | undefined): Reply | undefined {
+function unknownRevision({ id, method, params }: RpcRequest, header: string | undefined): Reply | undefined {
+  // Which revision it is to be is only found out by it.
+  if (method === "initialize") return undefined;
   const meta = params?.["_meta"];
   const requested = isObject(meta) ? meta[PROTOCOL_VERSION_META_KEY] : undefined;
   const told = (revision: string) => `Unsupported protocol version: ${quoted(revision)}`;
