@@ -65,7 +65,10 @@ const CATALOG = `
       union all
       select oid::regprocedure::text, coalesce(proacl, acldefault('f', proowner)), proowner from routines
       union all
-      select 'schema ' || nspname, nspacl, nspowner from pg_namespace where nspname = any ($1)
+      select 'schema ' || nspname, coalesce(nspacl, acldefault('n', nspowner)), nspowner from pg_namespace
+      where nspname = any ($1) or oid in (select extnamespace from pg_extension)
+      union all
+      select 'the database', coalesce(datacl, acldefault('d', datdba)), datdba from pg_database where datname = current_database()
     ) as objects, lateral aclexplode(objects.acl) as acl
     where acl.grantee <> objects.owner
   )

@@ -1,6 +1,7 @@
 // What a server makes of its settings, and what is left of one that could not start.
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 import { networkInterfaces } from "node:os";
@@ -338,6 +339,82 @@ test.each([
     await database.owner.query(`alter table ${table} enable ${switched}`);
   }
 });
+
+/** What db/rules/grants.sql does about rights on what others own. */
+async function relied(): Promise<string> {
+  const rules = await readFile(new URL("../db/rules/grants.sql", import.meta.url), "utf8");
+  return rules.slice(rules.indexOf("do $$"));
+}
+
+test("what is taken from everybody to harden a database is not taken from callers, and where it is, no server starts", async () => {
+  const { owner } = database;
+  const server = await serve({});
+  const key = await issueTestKey(owner, "api_read");
+  const searched = () => call(`${server.url}/v0/orgs/search?q=gr%C3%A2ce`, "GET", key);
+  try {
+    await owner.query("revoke all on schema public from public");
+    expect((await searched()).status).toBe(200);
+    await owner.query("revoke all on schema public from api_read");
+    expect((await searched()).status).not.toBe(200);
+    await expect(begun()).rejects.toThrow(
+      "DATABASE_URL: rights are lacking that the rules rely on; run npm run migrate, or, as a superuser: " +
+        "grant usage on schema public to api_read",
+    );
+    await owner.query(await relied());
+    expect((await searched()).status).toBe(200);
+    await begun();
+  } finally {
+    await owner.query("grant usage on schema public to public, api_read");
+    await server.stop();
+  }
+});
+
+test.each([
+  [
+    "to use a schema",
+    "revoke all on schema public from public, api_read",
+    "grant usage on schema public to api_read",
+  ],
+  [
+    "to call a function",
+    "revoke execute on function public.unaccent(text), public.similarity(text, text) from public",
+    "grant execute on function public.similarity(text,text), public.unaccent(text) to api_read",
+  ],
+  [
+    "to connect",
+    "do $$ begin execute format('revoke all on database %I from public, engagement_server', current_database()); end $$",
+    "grant connect on database test_\\w+ to engagement_server",
+  ],
+])(
+  "the right %s is granted by whoever may, and else stops the migration, which says what to do",
+  async (_, taken, step) => {
+    const name = `login_${randomBytes(6).toString("hex")}`;
+    const client = await database.owner.connect();
+    const lacking = async () => {
+      const { rows } = await client.query<{ step: string }>(
+        "select step from app_private.rights_relied_on() where not is_held",
+      );
+      return rows.map((row) => row.step);
+    };
+    try {
+      await client.query(
+        `begin; create role ${name}; grant usage on schema app_private to ${name};
+       grant execute on function app_private.rights_relied_on to ${name}; ${taken}; savepoint taken; set local role ${name}`,
+      );
+      const stopped = step.replaceAll(/[()]/g, "\\$&");
+      await expect(client.query(await relied())).rejects.toThrow(
+        new RegExp(`^rights are lacking that the rules rely on; a superuser has to: ${stopped}$`),
+      );
+      await client.query("rollback to savepoint taken");
+      expect(await lacking()).toEqual([expect.stringMatching(new RegExp(`^${stopped}$`))]);
+      await client.query(await relied());
+      expect(await lacking()).toEqual([]);
+    } finally {
+      await client.query("rollback");
+      client.release();
+    }
+  },
+);
 
 test("but it starts beside a table that somebody has copied there", async () => {
   const client = await database.owner.connect();

@@ -34,6 +34,7 @@ grant execute on function
   app_private.caller_roles,
   app_private.roles_out_of_reach,
   app_private.login_problems,
+  app_private.rights_relied_on,
   app_private.database_identity,
   app_private.log_position,
   app_private.replayed_position,
@@ -293,3 +294,23 @@ grant execute on function app_private.chain, app_private.chain_node, app_private
 
 -- The page of an organization.
 grant execute on function app_private.own_standing_in, app_private.claims_to_organization to api_person;
+
+-- What belongs to others: everybody has these rights until somebody takes them from PUBLIC, as is often done to harden a
+-- database. Without the right to grant them PostgreSQL only warns.
+do $$
+declare
+  step text;
+begin
+  for step in select r.step from app_private.rights_relied_on() as r loop
+    begin
+      execute step;
+    exception when insufficient_privilege then
+      null;
+    end;
+  end loop;
+  step := (select string_agg(r.step, '; ') from app_private.rights_relied_on() as r where not r.is_held);
+  if step is not null then
+    raise exception 'rights are lacking that the rules rely on; a superuser has to: %', step;
+  end if;
+end
+$$;

@@ -8,6 +8,13 @@ const SESSIONS = {
 } as const;
 const SERVER = { ...SESSIONS, file: "server/identity/sessions.ts" } as const;
 
+const GRANTS = {
+  file: "db/rules/grants.sql",
+  tests: ["settings-in-effect"],
+  only: "harden a database|the right to",
+} as const;
+const RIGHTS = { ...GRANTS, file: "db/rules/logins.sql" } as const;
+
 export const VOUCHED_FOR: readonly Mistake[] = [
   {
     ...SESSIONS,
@@ -85,5 +92,41 @@ export const VOUCHED_FOR: readonly Mistake[] = [
     rule: "a server says whom it trusts",
     before: "new Sessions(postgres.requests, config.oidc)",
     after: "new Sessions(postgres.requests)",
+  },
+  {
+    ...GRANTS,
+    rule: "what somebody may grant is granted, though it is held by everybody",
+    before: "for step in select r.step from app_private.rights_relied_on() as r loop",
+    after: "for step in select r.step from app_private.rights_relied_on() as r where false loop",
+  },
+  {
+    ...GRANTS,
+    rule: "a right that nobody has granted stops the migration",
+    before: "  if step is not null then\n    raise exception 'rights",
+    after: "  if step is null then\n    raise exception 'rights",
+  },
+  {
+    ...RIGHTS,
+    rule: "callers may use the schemas of the extensions",
+    before: "has_schema_privilege(h.oid, n.oid, 'USAGE')",
+    after: "true",
+  },
+  {
+    ...RIGHTS,
+    rule: "callers may call the functions of the extensions",
+    before: "and not has_function_privilege(h.oid, p.oid, 'EXECUTE')",
+    after: "and false",
+  },
+  {
+    ...RIGHTS,
+    rule: "the server's login may connect",
+    before: "not has_database_privilege('engagement_server', d.oid, 'CONNECT')",
+    after: "false",
+  },
+  {
+    ...RIGHTS,
+    rule: "a server does not start where a right is lacking",
+    before: "from app_private.rights_relied_on() as r where not r.is_held\n",
+    after: "from app_private.rights_relied_on() as r where false\n",
   },
 ];
