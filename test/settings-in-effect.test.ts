@@ -8,7 +8,9 @@ import { networkInterfaces } from "node:os";
 import { afterAll, beforeAll, expect, jest, test } from "@jest/globals";
 import { pino } from "pino";
 import { loadConfig } from "../config.ts";
+import { SCHEMAS } from "../db/migrate.ts";
 import { saveSettings } from "../db/settings.ts";
+import { snapshot } from "../db/snapshot.ts";
 import { createNames } from "../graph/namespaces.ts";
 import { GraphTimeout, GraphUnreachable } from "../graph/store.ts";
 import type { GraphStore, QueryOptions } from "../graph/store.ts";
@@ -374,20 +376,23 @@ test.each([
     "to use a schema",
     "revoke all on schema public from public, api_read",
     "grant usage on schema public to api_read",
+    ["api_read: usage schema public"],
   ],
   [
     "to call a function",
     "revoke execute on function public.unaccent(text), public.similarity(text, text) from public",
     "grant execute on function public.similarity(text,text), public.unaccent(text) to api_read",
+    [],
   ],
   [
     "to connect",
     "do $$ begin execute format('revoke all on database %I from public, engagement_server', current_database()); end $$",
     "grant connect on database test_\\w+ to engagement_server",
+    ["engagement_server: connect the database"],
   ],
 ])(
   "the right %s is granted by whoever may, and else stops the migration, which says what to do",
-  async (_, taken, step) => {
+  async (_, taken, step, planned) => {
     const name = `login_${randomBytes(6).toString("hex")}`;
     const client = await database.owner.connect();
     const lacking = async () => {

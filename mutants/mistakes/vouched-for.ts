@@ -129,4 +129,18 @@ export const VOUCHED_FOR: readonly Mistake[] = [
     before: "from app_private.rights_relied_on() as r where not r.is_held\n",
     after: "from app_private.rights_relied_on() as r where false\n",
   },
+  {
+    ...GRANTS,
+    file: "db/snapshot.ts",
+    rule: "a plan names the right to connect",
+    before: "where datname = current_database()\n",
+    after: "where false\n",
+  },
+  {
+    ...GRANTS,
+    file: "db/snapshot.ts",
+    rule: "a plan names the right to use an extension's schema",
+    before: " or oid in (select extnamespace from pg_extension)",
+    after: "",
+  },
 ];
