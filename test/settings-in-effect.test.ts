@@ -8,7 +8,7 @@ import { networkInterfaces } from "node:os";
 import { afterAll, beforeAll, expect, jest, test } from "@jest/globals";
 import { pino } from "pino";
 import { loadConfig } from "../config.ts";
-import { SCHEMAS } from "../db/migrate.ts";
+import { SCHEMAS } from "../db/ownership.ts";
 import { saveSettings } from "../db/settings.ts";
 import { snapshot } from "../db/snapshot.ts";
 import { createNames } from "../graph/namespaces.ts";
