@@ -401,6 +401,9 @@ test.each([
       );
       return rows.map((row) => row.step);
     };
+    // What a plan compares.
+    const granted = async () =>
+      (await snapshot(client, SCHEMAS)).filter(({ kind }) => kind === "grant").map((each) => each.name);
     try {
       await client.query(
         `begin; create role ${name}; grant usage on schema app_private to ${name};
@@ -412,7 +415,9 @@ test.each([
       );
       await client.query("rollback to savepoint taken");
       expect(await lacking()).toEqual([expect.stringMatching(new RegExp(`^${stopped}$`))]);
+      const before = await granted();
       await client.query(await relied());
+      expect((await granted()).filter((each) => !before.includes(each))).toEqual(planned);
       expect(await lacking()).toEqual([]);
     } finally {
       await client.query("rollback");

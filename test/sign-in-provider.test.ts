@@ -377,7 +377,7 @@ describe("a session that was begun at a provider", () => {
       () => trusting(`${provider.issuer} harbor.example,${elsewhere} mission.river.example`),
       false,
     ],
-    ["it is trusted for all domains", () => trusting(`${elsewhere},${provider.issuer}`), true],
+    ["it is trusted for all domains", () => trusting(`${elsewhere} harbor.example,${provider.issuer}`), true],
     [
       "it is trusted for this domain too",
       () => trusting(`${provider.issuer} harbor.example mission.river.example`),

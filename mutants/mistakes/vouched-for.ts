@@ -103,7 +103,7 @@ export const VOUCHED_FOR: readonly Mistake[] = [
     ...GRANTS,
     rule: "a right that nobody has granted stops the migration",
     before: "  if step is not null then\n    raise exception 'rights",
-    after: "  if step is null then\n    raise exception 'rights",
+    after: "  if false then\n    raise exception 'rights",
   },
   {
     ...RIGHTS,
