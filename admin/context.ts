@@ -65,14 +65,16 @@ export class AdminContext {
     return (await this.#database).url;
   }
 
-  #joinEmbedded(): Promise<Joined> {
+  async #joinEmbedded(): Promise<Joined> {
     const { dataDir } = this.config;
-    // Of a shell that has lost its environment, an empty database would answer that nothing is stored.
-    if (!existsSync(join(dataDir, "postgres")))
+    const isNew = !existsSync(join(dataDir, "postgres"));
+    const joined = await joinEmbeddedPostgres(dataDir);
+    // In a shell that has lost its environment, an empty database would answer that nothing is stored.
+    if (isNew)
       this.note(
-        `DATABASE_URL is not set, and no database is in ${dataDir}: this is a new one, which is empty.`,
+        `DATABASE_URL is not set, and no database was in ${dataDir}: this is a new one, which is empty.`,
       );
-    return joinEmbeddedPostgres(dataDir);
+    return joined;
   }
 
   /**

@@ -581,8 +581,8 @@ describe("on the embedded database", () => {
       const issue = (label: string) =>
         admin(["keys", "issue", "--label", label, "--scope", "api_read", "--json"], { DATA_DIR: dir });
       const both = await Promise.all([issue("one"), issue("two")]);
-      // It is told to whoever comes before it is there.
-      const isNew = `DATABASE_URL is not set, and no database is in ${dir}: this is a new one, which is empty.\n`;
+      // It is told to whoever came before it was there.
+      const isNew = `DATABASE_URL is not set, and no database was in ${dir}: this is a new one, which is empty.\n`;
       expect(both.map(({ code }) => code)).toEqual([0, 0]);
       expect([...new Set(both.map(({ stderr }) => stderr))].filter((line) => line !== "")).toEqual([isNew]);
       await nothingNames(dir);

@@ -210,8 +210,8 @@ export const HELD_OPEN: readonly Mistake[] = [
   {
     rule: "whoever asks a database that is new is told so",
     file: "admin/context.ts",
-    before: 'if (!existsSync(join(dataDir, "postgres")))',
-    after: 'if (existsSync(join(dataDir, "postgres")))',
+    before: '= !existsSync(join(dataDir, "postgres"))',
+    after: '= existsSync(join(dataDir, "postgres"))',
     tests: ["cli"],
     only: "starts it for the call",
   },
