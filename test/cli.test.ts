@@ -523,13 +523,15 @@ describe("npm run migrate", () => {
          alter schema app_public owner to engagement_server`,
       );
       const { rows } = await empty.owner.query<{ me: string }>("select current_user as me");
-      const migrate = (as: string) => run(process.execPath, ["admin/migrate.ts"], { DATABASE_URL: as });
-      expect(await migrate(url.href)).toMatchObject({
-        code: 2,
-        stderr: expect.stringMatching(
-          `^migrate: this login may not change app_public.needs_before, which belongs to ${rows[0]!.me}\\. .* gives the rest to ${name}\\.\n$`,
-        ),
-      });
+      const migrate = (as: string, ...args: string[]) =>
+        run(process.execPath, ["admin/migrate.ts", ...args], { DATABASE_URL: as });
+      for (const args of [[], ["--rename"], ["--plan"]])
+        expect(await migrate(url.href, ...args)).toMatchObject({
+          code: 2,
+          stderr: expect.stringMatching(
+            `^migrate: this login may not change app_public.needs_before, which belongs to ${rows[0]!.me}\\. .* gives the rest to ${name}\\.\n$`,
+          ),
+        });
       for (const as of [empty.url, url.href])
         expect(await migrate(as)).toMatchObject({ code: 0, stderr: WAITED });
       const { rows: owners } = await empty.owner.query<{ owner: string }>(

@@ -24,10 +24,12 @@ export const HELD_OPEN: readonly Mistake[] = [
     after: "where t.relforcerowsecurity and false\n",
   },
   {
-    ...ENFORCED,
     rule: "no table belongs to a role of the service",
-    before: "from tables as t where t.owner = any (roles)",
-    after: "from tables as t where t.owner = 'api_read'",
+    file: "db/ownership.ts",
+    before: "where owner <> home and",
+    after: "where owner = 'api_read' and",
+    tests: ["migrate-plan"],
+    only: "switched off by hand",
   },
   {
     ...ENFORCED,
@@ -261,6 +263,6 @@ export const HELD_OPEN: readonly Mistake[] = [
     before: "await requireSession(url, databaseUrl);",
     after: "await requireSession(url);",
     tests: ["process-parts"],
-    only: "another database",
+    only: "for LISTEN",
   },
 ];
