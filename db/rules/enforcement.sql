@@ -13,8 +13,12 @@ begin
       select c.oid, c.relowner, pg_get_userbyid(c.relowner) as owner, c.relrowsecurity, c.relforcerowsecurity
       from pg_class as c where c.relnamespace = any (ours) and c.relkind in ('r', 'p')
     )
-    -- An owner is bound by no policy and no grant (whose everything is: db/ownership.ts), nor is whoever may act as one, or as
-    -- somebody who may. Since PostgreSQL 16 a grant is revoked in the name of the role that made it.
+    -- The owner of the tables needs it for the other files; whose everything is in the end: db/ownership.ts.
+    select format('alter schema %I owner to %I', n.nspname, current_user)
+    from pg_namespace as n where n.oid = any (ours) and pg_get_userbyid(n.nspowner) = any (roles)
+    union all
+    -- An owner is bound by no policy and no grant, nor is whoever may act as one, or as somebody who may. Since PostgreSQL 16
+    -- a grant is revoked in the name of the role that made it.
     select format('revoke %I from %I', given.rolname, holder.rolname)
       || case when current_setting('server_version_num')::integer >= 160000 then format(' granted by %I', pg_get_userbyid(m.grantor))
         else '' end
