@@ -323,55 +323,57 @@ test("groups of changes follow one another by when something changed", async () 
   ]);
 });
 
-test.each([
+const AGGREGATED = [
   ["needs", "Need"],
   ["commitments", "Commitment"],
   ["engagementClaims", "EngagementClaim"],
   ["organizations", "Organization"],
   ["accelerators", "Accelerator"],
   ["statusChanges", "StatusChange"],
-])("of %s the different values of each column are counted, and nothing is added up", async (list, type) => {
-  const { all, counted } = await ask(
-    service,
-    `{ all: __type(name: "${type}Aggregates") { fields { name } }
-       counted: __type(name: "${type}DistinctCountAggregates") { fields { name } } }`,
-  );
-  const namesOf = ({ fields }: { fields: { name: string }[] }) => fields.map(({ name }) => name);
-  const ADDED_UP = /^(sum|average|min|max|stddev|variance)/;
-  expect(namesOf(all).filter((name) => ADDED_UP.test(name))).toEqual([]);
-  const asked = `distinctCount { ${namesOf(counted).join(" ")} }`;
-  // What the histories remember of keys and programs is for reviewers.
-  const data = await ask(service, `{ list: ${list} { totalCount aggregates { ${asked} } } }`, {}, "review");
-  const { totalCount, aggregates } = data.list;
-  for (const [name, found] of Object.entries<number>(aggregates.distinctCount))
-    expect([name, Number.isInteger(found) && found <= totalCount]).toEqual([name, true]);
-});
+];
 
-test.each([
-  ["needs", "Need"],
-  ["commitments", "Commitment"],
-  ["engagementClaims", "EngagementClaim"],
-  ["organizations", "Organization"],
-  ["accelerators", "Accelerator"],
-  ["statusChanges", "StatusChange"],
-])("%s are grouped by each that is offered, in each order that is offered", async (list, type) => {
-  const { keys, orders } = await ask(
-    service,
-    `{ keys: __type(name: "${type}GroupBy") { enumValues { name } }
-       orders: __type(name: "${type}GroupOrderBy") { enumValues { name } } }`,
-  );
-  const namesOf = ({ enumValues }: { enumValues: { name: string }[] }) => enumValues.map(({ name }) => name);
-  expect(namesOf(orders)).toContain("COUNT_DESC");
-  for (const key of namesOf(keys)) {
-    const asked = namesOf(orders).map(
-      (order) => `${order}: groupedAggregates(groupBy: [${key}], orderBy: ${order}) { count }`,
+test.each(AGGREGATED)(
+  "of %s the different values of each column are counted, and nothing is added up",
+  async (list, type) => {
+    const { all, counted } = await ask(
+      service,
+      `{ all: __type(name: "${type}Aggregates") { fields { name } }
+       counted: __type(name: "${type}DistinctCountAggregates") { fields { name } } }`,
     );
-    const data = await ask(service, `{ list: ${list} { ${asked.join(" ")} } }`);
-    const numbers = Object.values<unknown[]>(data.list).map(({ length }) => length);
-    // The same groups, however they are ordered.
-    expect([key, numbers]).toEqual([key, namesOf(orders).map(() => numbers[0])]);
-  }
-});
+    const namesOf = ({ fields }: { fields: { name: string }[] }) => fields.map(({ name }) => name);
+    const ADDED_UP = /^(sum|average|min|max|stddev|variance)/;
+    expect(namesOf(all).filter((name) => ADDED_UP.test(name))).toEqual([]);
+    const asked = `distinctCount { ${namesOf(counted).join(" ")} }`;
+    // What the histories remember of keys and programs is for reviewers.
+    const data = await ask(service, `{ list: ${list} { totalCount aggregates { ${asked} } } }`, {}, "review");
+    const { totalCount, aggregates } = data.list;
+    for (const [name, found] of Object.entries<number>(aggregates.distinctCount))
+      expect([name, Number.isInteger(found) && found <= totalCount]).toEqual([name, true]);
+  },
+);
+
+test.each(AGGREGATED)(
+  "%s are grouped by each that is offered, in each order that is offered",
+  async (list, type) => {
+    const { keys, orders } = await ask(
+      service,
+      `{ keys: __type(name: "${type}GroupBy") { enumValues { name } }
+       orders: __type(name: "${type}GroupOrderBy") { enumValues { name } } }`,
+    );
+    const namesOf = ({ enumValues }: { enumValues: { name: string }[] }) =>
+      enumValues.map(({ name }) => name);
+    expect(namesOf(orders)).toContain("COUNT_DESC");
+    for (const key of namesOf(keys)) {
+      const asked = namesOf(orders).map(
+        (order) => `${order}: groupedAggregates(groupBy: [${key}], orderBy: ${order}) { count }`,
+      );
+      const data = await ask(service, `{ list: ${list} { ${asked.join(" ")} } }`);
+      const numbers = Object.values<unknown[]>(data.list).map(({ length }) => length);
+      // The same groups, however they are ordered.
+      expect([key, numbers]).toEqual([key, namesOf(orders).map(() => numbers[0])]);
+    }
+  },
+);
 
 test("different statuses in the graph can be counted", async () => {
   const { needs } = await ask(service, "{ needs { aggregates { distinctCount { graphStatus status } } } }");
