@@ -227,14 +227,6 @@ export const UNSPOKEN_BORDERS: readonly Mistake[] = [
     only: "no page is read",
   },
   {
-    rule: "months are of UTC, whatever the session's time zone",
-    file: "server/graphql/grouping.ts",
-    before: "date_trunc(${sql.literal(period)}, ${at}, 'UTC')",
-    after: "date_trunc(${sql.literal(period)}, ${at})",
-    tests: ["graphql-aggregates"],
-    only: "in UTC",
-  },
-  {
     rule: "a store that cannot count is degraded",
     file: "server/resources/health.ts",
     before: "isUsable && !hasFailed && isWhole === true",

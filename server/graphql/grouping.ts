@@ -246,7 +246,7 @@ function groupingsOf(
   if (codec === TYPES.timestamptz) {
     return inPeriods(
       PERIODS,
-      (period) => (at) => sql`date_trunc(${sql.literal(period)}, ${at}, 'UTC')`,
+      (period) => (at) => sql`date_trunc(${sql.literal(period)}, ${at})`,
       ", in UTC, with the first instant",
     );
   }
