@@ -119,6 +119,31 @@ test("what an attempt is bound to follows from the secret of its browser, and no
   for (const name of ["nonce", "code_challenge"]) expect(one.get(name)).not.toBe(another.get(name));
 });
 
+test("a provider that has moved its pages is found again after ten minutes", async () => {
+  const issuer = { issuer: provider.issuer, clientId: CLIENT, clientSecret: SECRET, domains: {} };
+  const signIn = new SignInProvider(issuer, noTokens, { warn: () => undefined });
+  const pageAt = async () => {
+    const to = await signIn.begin({ state: "any", browser: "one" }, `${service.url}/sign-in/callback`);
+    return new URL(to).pathname;
+  };
+  const clock = jest.spyOn(performance, "now");
+  const begun = performance.now();
+  try {
+    const page = await pageAt();
+    const moved = { authorization_endpoint: "/moved", token_endpoint: "/moved/token" };
+    const metadata = Object.entries(moved).map(([name, path]) => [name, provider.issuer + path]);
+    const answer = json(200, { issuer: provider.issuer, ...Object.fromEntries(metadata) });
+    provider.answer((_request, response) => answer(response));
+    clock.mockReturnValue(begun + 599_999);
+    expect(await pageAt()).toBe(page);
+    clock.mockReturnValue(begun + 660_000);
+    expect(await pageAt()).toBe("/moved");
+  } finally {
+    clock.mockRestore();
+    provider.answer();
+  }
+});
+
 test("where persons sign in at a provider nobody is mailed a link", async () => {
   const visitor = new Visitor(service);
   await begin(visitor);

@@ -26,6 +26,20 @@ export const SIGN_IN: readonly Mistake[] = [
   },
   {
     ...PROVIDER,
+    rule: "where a provider's pages are is asked for anew",
+    before: "!this.#found || now - this.#askedAt >= KNOWN_MS",
+    after: "!this.#found",
+    only: "moved its pages",
+  },
+  {
+    ...PROVIDER,
+    rule: "where a provider's pages are is remembered for ten minutes",
+    before: "KNOWN_MS = 600_000",
+    after: "KNOWN_MS = 60_000",
+    only: "moved its pages",
+  },
+  {
+    ...PROVIDER,
     rule: "a provider whose connection fails is away",
     before: "error.cause instanceof Unreachable || ",
     after: "",

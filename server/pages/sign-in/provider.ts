@@ -11,6 +11,8 @@ import { personOf } from "../../identity/tokens.ts";
 import type { Domains, PersonTokens } from "../../identity/tokens.ts";
 
 const PATIENCE_SECONDS = 5;
+/** A provider that has moved its pages is found again after that long. */
+const KNOWN_MS = 600_000;
 
 /** The secrets to which one sign-in is bound. */
 export type Attempt = Readonly<{ state: string; browser: string }>;
@@ -23,6 +25,7 @@ export class SignInProvider {
   readonly #tokens: Pick<PersonTokens, "requireSignature">;
   readonly #logger: Pick<Logger, "warn">;
   #found: Promise<oidc.Configuration> | undefined;
+  #askedAt = 0;
 
   /** @param tokens know the keys of the provider */
   constructor(
@@ -82,9 +85,13 @@ export class SignInProvider {
     }
   }
 
-  /** The provider's metadata: fetched when first needed, and again after a failure. */
+  /** The provider's metadata: fetched when needed, and kept for a while. */
   async #discover(): Promise<oidc.Configuration> {
-    this.#found ??= this.#ask();
+    const now = performance.now();
+    if (!this.#found || now - this.#askedAt >= KNOWN_MS) {
+      this.#found = this.#ask();
+      this.#askedAt = now;
+    }
     try {
       return await this.#found;
     } catch (cause) {
