@@ -14,7 +14,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   -- In the table of totals an empty text stands for all organizations, accelerators or countries.
-  if '' in (org_uri, status, accelerator, country) then
+  if '' in (org_uri, accelerator, country) then
     return 0;
   end if;
   return

@@ -249,8 +249,8 @@ export const RECORDS: readonly Mistake[] = [
   {
     rule: "the total of an empty filter is none",
     file: "db/rules/record-totals.sql",
-    before: "if '' in (org_uri, status, accelerator, country) then",
-    after: "if '' in (org_uri, status, accelerator) then",
+    before: "if '' in (org_uri, accelerator, country) then",
+    after: "if '' in (org_uri, accelerator) then",
     tests: ["record-totals"],
     only: "for a filter that is empty",
   },

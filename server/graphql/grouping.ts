@@ -158,18 +158,11 @@ function isGroupable(build: GraphileBuild.Build, table: Table, name: string): bo
   );
 }
 
-function isKey(table: Table, name: string): boolean {
-  return table.uniques.some(
-    (unique: { attributes: readonly string[] }) =>
-      unique.attributes.length === 1 && unique.attributes[0] === name,
-  );
-}
-
 /** The ways to group the records of a table. */
 export function groupingsIn(build: GraphileBuild.Build, table: Table): Grouping[] {
   const { codec } = table;
   const own = Object.keys(codec.attributes)
-    .filter((name) => isGroupable(build, table, name) && !isKey(table, name))
+    .filter((name) => isGroupable(build, table, name))
     .filter((name) => build.behavior.pgCodecAttributeMatches([codec, name], "select"))
     .flatMap((attributeName) => {
       const name = build.inflection.aggregateGroupByAttributeEnum({ resource: table, attributeName });
