@@ -170,7 +170,7 @@ function selectTotals(
     name: `${record.table}_totals`,
     from: { callback: ($root) => $root.deferredSQL(inTheEnd(table.from as SQL, totals)) },
   });
-  const summed = sql`coalesce(sum(${$select.alias}.records), 0)::bigint`;
+  const summed = sql`sum(${$select.alias}.records)::bigint`;
   selected = { count: $select.getPgRoot().deferredSQL(inTheEnd(sql`count(*)`, summed)), needsRecords: false };
   fromTotals.set($select, selected);
   return $select;

@@ -79,7 +79,7 @@ export function listInput(list: ListQuery, filters: Record<string, z.ZodType>): 
   const explained = forms.map(([name, form]) => {
     const { description } = filtersOf(list)[name]!;
     // In addition to the schema's own description, such as what each status means.
-    return [name, form.meta({ ...form.meta(), param: { description } })];
+    return [name, form.meta({ param: { description } })];
   });
   return z
     .object({
