@@ -46,6 +46,13 @@ const prefixedName: Rule = {
     },
 };
 
+/** Calls an operator of two words by one name, whatever is between them. */
+class Nodes extends AstFactory {
+  override formatOperator(written: string): string {
+    return super.formatOperator(written.replace(/^not.*?(in|exists)$/is, "not$1"));
+  }
+}
+
 /** @returns reads a query or an update, and keeps the positions of its nodes in the text */
 export function sparqlParser(
   options: Pick<Build, "lexerConfig" | "errorHandler">,
@@ -53,6 +60,6 @@ export function sparqlParser(
   const { queryOrUpdate } = sparql12ParserBuilder
     .patchRule(prefixedName)
     .build({ ...options, tokenVocabulary });
-  const context = completeParseContext({ astFactory: new AstFactory() });
+  const context = completeParseContext({ astFactory: new Nodes() });
   return (text) => queryOrUpdate(text, copyParseContext(context)) as unknown as Record<string, unknown>;
 }

@@ -108,6 +108,7 @@ describe("dates and durations with which an engine could reckon without end", ()
         ">= ?v29",
         "IN (1, ?v29)",
         "NOT IN (1, ?v29)",
+        "NOT\tIN (1, ?v29)",
       ].map((compared) => [`SELECT * { ${doubled(30)} FILTER(?v30 ${compared}) }`, HOURS] as const),
       [`SELECT * { ${doubled(30)} } ORDER BY ?v30`, HOURS],
       [`SELECT * { ${doubled(30)} } ORDER BY DESC(NOW() - (NOW() - ?v30))`, HOURS],

@@ -127,6 +127,11 @@ describe("filters make no plan of more than a hundred thousand parts", () => {
     ["where nothing is asked of the graph", 399, (n) => `{ FILTER(${any(200)}) } ${"FILTER(?a) ".repeat(n)}`],
     ["with a long IN", 198, (n) => `${arms(n)} FILTER(?a IN (${list(2_000)}))`],
     ["for each value of NOT IN", 196, (n) => `${triples(400)} FILTER(?a NOT IN (${list(n)}))`],
+    [
+      "for each value of NOT IN on two lines",
+      196,
+      (n) => `${triples(400)} FILTER(?a not#\n\tin (${list(n)}))`,
+    ],
   ])("%s", (_, most, pattern) => {
     expect(verdict(pattern(most))).toBe(ACCEPTED);
     expect(verdict(pattern(most + 1))).toMatch(

@@ -52,6 +52,14 @@ export const AT_THE_DOORS: readonly Mistake[] = [
   },
   {
     ...PARSER,
+    rule: "NOT IN on two lines costs what it costs on one",
+    before: 'written.replace(/^not.*?(in|exists)$/is, "not$1")',
+    after: "written",
+    tests: ["sparql-plans"],
+    only: "NOT IN on two lines",
+  },
+  {
+    ...PARSER,
     rule: "all that follows the first colon is the name",
     before: "/^([^:]*):(.*)$/s",
     after: "/^([^:]*):([^:]*)/s",
