@@ -41,9 +41,11 @@ const ALL = `
     format('alter %s %s owner to %I', h.kind, h.name, home.owner) as step
   from held as h
   cross join (
-    -- Nobody has a reason to touch this table; schemas and others may have been given away by mistake.
+    -- Nobody has a reason to touch this table; schemas and others may have been given away by mistake. Who may not use its schema
+    -- is told too.
     select coalesce(
-      (select pg_get_userbyid(c.relowner) from pg_class as c where c.oid = to_regclass('app_migrations.applied')),
+      (select pg_get_userbyid(c.relowner) from pg_class as c
+        where c.relname = 'applied' and c.relnamespace in (select oid from pg_namespace where nspname = 'app_migrations')),
       current_user) as owner
   ) as home
   where not exists (select from pg_depend as d where (d.classid, d.objid, d.deptype) = (h.classid, h.objid, 'e'))`;
@@ -63,10 +65,11 @@ export async function requireOwn(client: Pick<pg.ClientBase, "query">): Promise<
   if (!first) return;
   const those = others.length === 0 ? first.name : `${first.name} and ${others.length} more`;
   const owners = [...new Set(rows.map(({ owner }) => owner))].join(", ");
-  throw new MigrationError(
-    `this login may not change ${those}, which ${others.length === 0 ? "belongs" : "belong"} to ${owners}. Drop what is not the ` +
-      `service's, or run npm run migrate once as a superuser, which gives the rest to ${first.home}.`,
-  );
+  const whose = `${those}, which ${others.length === 0 ? "belongs" : "belong"} to ${owners}`;
+  const remedy = rows.every(({ owner, home }) => owner === home)
+    ? `Use that login, or give everything to this one (docs/operations.md#two-logins).`
+    : `Drop what is not the service's, or run npm run migrate once as a superuser, which gives the rest to ${first.home}.`;
+  throw new MigrationError(`this login may not change ${whose}. ${remedy}`);
 }
 
 /** Gives whatever the login may give away of the service's schemas to the role that it belongs to. */

@@ -73,11 +73,11 @@ export async function requireSameNames(
 export async function keepNames(connectionString: string, settings: GraphSettings): Promise<void> {
   const pool = createOwnerPool(connectionString, { max: 1 });
   try {
+    await requireOwn(pool);
     const { rows } = await pool.query<{ known: boolean }>(
       "select to_regclass('app_private.graph_store') is not null as known",
     );
     if (!rows[0]?.known) return;
-    await requireOwn(pool);
     const { rows: named } = await pool.query<Setting>(
       `select name, value #>> '{}' as value from app_private.settings
        where exists (select from app_private.graph_store where turn > 0)`,

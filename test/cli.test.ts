@@ -543,6 +543,19 @@ describe("npm run migrate", () => {
          ) as all_of_it`,
       );
       expect(owners).toEqual([{ owner: name }]);
+      // Nor does a superuser's first migration leave an owner in the dark, who may use none of the schemas then.
+      await empty.owner.query(`reassign owned by ${name} to current_user`);
+      for (const args of [[], ["--rename"], ["--plan"]])
+        expect(await migrate(url.href, ...args)).toMatchObject({
+          code: 2,
+          stderr: expect.stringMatching(
+            `^migrate: this login may not change .* which belong to ${rows[0]!.me}\. Use that login, or give everything to .*\n$`,
+          ),
+        });
+      await empty.owner.query(`alter database ${new URL(empty.url).pathname.slice(1)} owner to ${name}`);
+      await empty.owner.query(`alter table app_migrations.applied owner to ${name}`);
+      for (const as of [empty.url, url.href])
+        expect(await migrate(as)).toMatchObject({ code: 0, stderr: WAITED });
     } finally {
       await empty.owner.query(`reassign owned by ${name} to current_user`);
       await empty.owner.query(`drop owned by ${name}`);

@@ -221,8 +221,9 @@ export const HELD_OPEN: readonly Mistake[] = [
     rule: "whose it is does not go by a schema that was given away",
     file: "db/ownership.ts",
     before:
-      "select pg_get_userbyid(c.relowner) from pg_class as c where c.oid = to_regclass('app_migrations.applied')",
-    after: "select pg_get_userbyid(c.nspowner) from pg_namespace as c where c.nspname = 'app_public'",
+      "where c.relname = 'applied' and c.relnamespace in (select oid from pg_namespace where nspname = 'app_migrations')",
+    after:
+      "where c.relname = 'needs' and c.relnamespace in (select oid from pg_namespace where nspname = 'app_public')",
     tests: ["cli"],
     only: "names what is not its own",
   },
