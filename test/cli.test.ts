@@ -517,6 +517,14 @@ describe("npm run migrate", () => {
         const migrated = await run(process.execPath, ["admin/migrate.ts"], { DATABASE_URL: url.href });
         expect({ round, ...migrated }).toMatchObject({ round, code: 0, stderr: WAITED });
       }
+      // Where it may not call a function of an extension either, it is told so before that is called.
+      const all = "execute on function public.similarity(text, text), public.unaccent(text)";
+      await empty.owner.query(`revoke ${all} from public, api_read`);
+      const { stderr } = await run(process.execPath, ["admin/migrate.ts"], { DATABASE_URL: url.href });
+      const [, step] =
+        /^migrate: db\/rules\/logins\.sql: .* a superuser has to: (grant execute .*)\n$/.exec(stderr) ?? [];
+      expect([step, stderr]).toEqual([expect.stringContaining(name), stderr]);
+      await empty.owner.query(step!);
       // A superuser's migration leaves all to whose it is, with what a superuser has left there.
       await empty.owner.query(
         `create table app_public.needs_before as select * from app_public.needs;

@@ -342,10 +342,10 @@ test.each([
   }
 });
 
-/** What db/rules/grants.sql does about rights on what others own. */
+/** What db/rules/logins.sql does about rights on what others own. */
 async function relied(): Promise<string> {
-  const rules = await readFile(new URL("../db/rules/grants.sql", import.meta.url), "utf8");
-  return rules.slice(rules.indexOf("do $$"));
+  const rules = await readFile(new URL("../db/rules/logins.sql", import.meta.url), "utf8");
+  return /^do \$\$.*?^\$\$;/ms.exec(rules)![0];
 }
 
 test("what is taken from everybody to harden a database is not taken from callers, and where it is, no server starts", async () => {
@@ -411,7 +411,9 @@ test.each([
       );
       const stopped = step.replaceAll(/[()]/g, "\\$&");
       await expect(client.query(await relied())).rejects.toThrow(
-        new RegExp(`^rights are lacking that the rules rely on; a superuser has to: ${stopped}$`),
+        new RegExp(
+          `^rights are lacking that the rules rely on; after npm run migrate -- --roles a superuser has to: ${stopped}$`,
+        ),
       );
       await client.query("rollback to savepoint taken");
       expect(await lacking()).toEqual([expect.stringMatching(new RegExp(`^${stopped}$`))]);

@@ -294,23 +294,3 @@ grant execute on function app_private.chain, app_private.chain_node, app_private
 
 -- The page of an organization.
 grant execute on function app_private.own_standing_in, app_private.claims_to_organization to api_person;
-
--- What belongs to others: everybody has these rights until somebody takes them from PUBLIC, as is often done to harden a
--- database. Without the right to grant them PostgreSQL only warns.
-do $$
-declare
-  step text;
-begin
-  for step in select r.step from app_private.rights_relied_on() as r loop
-    begin
-      execute step;
-    exception when insufficient_privilege then
-      null;
-    end;
-  end loop;
-  step := (select string_agg(r.step, '; ') from app_private.rights_relied_on() as r where not r.is_held);
-  if step is not null then
-    raise exception 'rights are lacking that the rules rely on; a superuser has to: %', step;
-  end if;
-end
-$$;

@@ -51,6 +51,27 @@ comment on function app_private.rights_relied_on is
   'The rights that the rules need on what others own, each as the statement that grants it: on the schemas and functions of the '
   'extensions, and to connect. Of the last two only what is lacking.';
 
+-- Everybody has these rights until somebody takes them from PUBLIC, as is often done to harden a database. Before the rules that
+-- cannot be made without them. Without the right to grant them PostgreSQL only warns.
+do $$
+declare
+  step text;
+begin
+  for step in select r.step from app_private.rights_relied_on() as r loop
+    begin
+      execute step;
+    exception when insufficient_privilege then
+      null;
+    end;
+  end loop;
+  step := (select string_agg(r.step, '; ') from app_private.rights_relied_on() as r where not r.is_held);
+  -- A role that this migration has made is gone with it.
+  if step is not null then
+    raise exception 'rights are lacking that the rules rely on; after npm run migrate -- --roles a superuser has to: %', step;
+  end if;
+end
+$$;
+
 create function app_private.login_problems() returns table (problem text, is_fatal boolean)
 language sql stable
 set search_path = pg_catalog, pg_temp

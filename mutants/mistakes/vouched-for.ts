@@ -8,12 +8,11 @@ const SESSIONS = {
 } as const;
 const SERVER = { ...SESSIONS, file: "server/identity/sessions.ts" } as const;
 
-const GRANTS = {
-  file: "db/rules/grants.sql",
+const RIGHTS = {
+  file: "db/rules/logins.sql",
   tests: ["settings-in-effect"],
   only: "harden a database|the right to",
 } as const;
-const RIGHTS = { ...GRANTS, file: "db/rules/logins.sql" } as const;
 
 export const VOUCHED_FOR: readonly Mistake[] = [
   {
@@ -94,13 +93,13 @@ export const VOUCHED_FOR: readonly Mistake[] = [
     after: "new Sessions(postgres.requests)",
   },
   {
-    ...GRANTS,
+    ...RIGHTS,
     rule: "what somebody may grant is granted, though it is held by everybody",
     before: "for step in select r.step from app_private.rights_relied_on() as r loop",
     after: "for step in select r.step from app_private.rights_relied_on() as r where false loop",
   },
   {
-    ...GRANTS,
+    ...RIGHTS,
     rule: "a right that nobody has granted stops the migration",
     before: "  if step is not null then\n    raise exception 'rights",
     after: "  if false then\n    raise exception 'rights",
@@ -130,14 +129,14 @@ export const VOUCHED_FOR: readonly Mistake[] = [
     after: "from app_private.rights_relied_on() as r where false\n",
   },
   {
-    ...GRANTS,
+    ...RIGHTS,
     file: "db/snapshot.ts",
     rule: "a plan names the right to connect",
     before: "where datname = current_database()\n",
     after: "where false\n",
   },
   {
-    ...GRANTS,
+    ...RIGHTS,
     file: "db/snapshot.ts",
     rule: "a plan names the right to use an extension's schema",
     before: " or oid in (select extnamespace from pg_extension)",
