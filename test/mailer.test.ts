@@ -16,6 +16,9 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close();
 });
 
+/** In place of an answer: the server hangs up. */
+const GONE = "";
+
 /** A server that answers a command, or the end of a mail ("."), with a line of its own, and takes all else. */
 async function answering(answers: Record<string, string> = {}) {
   const said: string[] = [];
@@ -23,8 +26,11 @@ async function answering(answers: Record<string, string> = {}) {
     sockets.push(socket);
     let isText = false;
     let rest = "";
-    const reply = (command: string, otherwise = "250 Good") =>
-      socket.write(`${answers[command] ?? otherwise}\r\n`);
+    const reply = (command: string, otherwise = "250 Good") => {
+      const answer = answers[command] ?? otherwise;
+      if (answer === GONE) socket.destroy();
+      else socket.write(`${answer}\r\n`);
+    };
     socket
       .on("error", () => undefined)
       .on("data", (data) => {
@@ -34,7 +40,7 @@ async function answering(answers: Record<string, string> = {}) {
           said.push(line);
           if (isText && line !== ".") continue;
           const [command] = line.split(/[ :]/) as [string];
-          const begins = command === "DATA" && !answers["DATA"];
+          const begins = command === "DATA" && answers["DATA"] === undefined;
           reply(command, begins ? "354 Go on" : undefined);
           isText = begins;
         }
@@ -69,6 +75,17 @@ test.each([
     message: expect.stringContaining(answer) as unknown,
   });
 });
+
+test.each([
+  ["DATA", "MailServerUnavailable"],
+  [".", "MailServerSilent"],
+])(
+  "a server that goes away at %s may have taken the mail only if it had all of it",
+  async (command, name) => {
+    const { url } = await answering({ [command]: GONE });
+    await expect(createMailer(url, FROM).send(MAIL)).rejects.toMatchObject({ name });
+  },
+);
 
 test("a mail says that a program wrote it, which keeps notes of absence from answering, and has its id for good", async () => {
   const { url, said } = await answering();

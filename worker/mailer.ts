@@ -20,7 +20,7 @@ export type Mailer = {
   /**
    * @throws MailRefused when the server does not accept this mail
    * @throws MailServerUnavailable when it does not accept any, or cannot be reached
-   * @throws MailServerSilent when it has answered, and then stops answering
+   * @throws MailServerSilent when it has answered, and then stops answering, or goes away with the whole mail
    */
   send: (mail: OutgoingMail) => Promise<void>;
 };
@@ -42,7 +42,10 @@ export class MailServerUnavailable extends Error {
   override name = "MailServerUnavailable";
 }
 
-/** The server answered at first and then fell silent, perhaps because it waits for the recipient's server. */
+/**
+ * The server answered at first and then fell silent, perhaps because it waits for the recipient's server; or it went away once
+ * it had the whole mail, which it may have taken.
+ */
 export class MailServerSilent extends MailServerUnavailable {
   override name = "MailServerSilent";
 }
@@ -58,17 +61,11 @@ const LONGEST_REASON = 1_000;
  * @param from the sender, as in "Name <address@example.org>"
  */
 export function createMailer(smtpUrl: string, from: string, { mailMs, silenceMs } = PATIENCE): Mailer {
-  const transport = createTransport({
-    url: smtpUrl,
-    // Until the server's greeting.
-    connectionTimeout: 10_000,
-    socketTimeout: silenceMs,
-    disableFileAccess: true,
-    disableUrlAccess: true,
-  });
   const domain = from.slice(from.lastIndexOf("@") + 1).replace(">", "");
   return {
     send: async ({ id, to, toName, subject, text, html }) => {
+      let isHandedOver = false;
+      const transport = transportTo(smtpUrl, silenceMs, () => (isHandedOver = true));
       try {
         await transport.sendMail({
           from,
@@ -82,10 +79,23 @@ export function createMailer(smtpUrl: string, from: string, { mailMs, silenceMs 
           signal: AbortSignal.timeout(mailMs),
         });
       } catch (error) {
-        throw classify(error);
+        throw classify(error, isHandedOver);
       }
     },
   };
+}
+
+/** @param handedOver called when the whole text of a mail is on its way, which no error of nodemailer says */
+function transportTo(url: string, silenceMs: number, handedOver: () => void) {
+  return createTransport({
+    url,
+    // Until the server's greeting.
+    connectionTimeout: 10_000,
+    socketTimeout: silenceMs,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+    logger: { info: (entry: { tnx?: string }) => entry.tnx === "message" && handedOver() },
+  });
 }
 
 type SmtpError = Error & {
@@ -99,7 +109,7 @@ type SmtpError = Error & {
 // 421: the service as a whole is closing down; 530: the sender must log in first.
 const ABOUT_NO_MAIL = new Set<number | undefined>([421, 530]);
 
-function classify(error: unknown): Error {
+function classify(error: unknown, isHandedOver: boolean): Error {
   if (!(error instanceof Error)) return new MailServerUnavailable(String(error));
   const { name, code, command, responseCode, response, message, timeoutType } = error as SmtpError;
   // PostgreSQL cannot store a NUL.
@@ -110,6 +120,7 @@ function classify(error: unknown): Error {
     return new MailRefused(reason, responseCode === undefined || responseCode >= 500, { cause: error });
   }
   // Before the greeting other limits apply, which are reached sooner.
-  const isSilent = timeoutType === "SOCKET_TIMEOUT" || name === "AbortError";
+  const isSilent =
+    timeoutType === "SOCKET_TIMEOUT" || name === "AbortError" || (isHandedOver && responseCode === undefined);
   return new (isSilent ? MailServerSilent : MailServerUnavailable)(reason, { cause: error });
 }
