@@ -64,10 +64,15 @@ export function sayKnown({ socket }: IncomingMessage): void {
   known.add(socket);
 }
 
-/** Upgrades that the application may accept; others are answered as if they had asked for none. */
+/**
+ * Upgrades that the application may accept; others are answered as if they had asked for none. The path may be written in all the
+ * ways in which the application accepts it.
+ */
 function isUpgrade({ headers, method, url }: IncomingMessage): boolean {
   return (
-    method === "GET" && headers.upgrade?.toLowerCase() === "websocket" && /^\/graphql(\?|$)/.test(url ?? "")
+    method === "GET" &&
+    headers.upgrade?.toLowerCase() === "websocket" &&
+    /^\/graphql\/?(\?|$)/i.test(pathOf(url ?? ""))
   );
 }
 

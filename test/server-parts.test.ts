@@ -334,6 +334,8 @@ describe("a listener", () => {
   test.each([
     ["/graphql", "GET", "websocket", true],
     ["/graphql?a", "GET", "WebSocket", true],
+    ["/GraphQL/?a", "GET", "websocket", true],
+    ["http://service.example/graphql", "GET", "websocket", true],
     ["/graphqlx", "GET", "websocket", false],
     ["/graphql/x", "GET", "websocket", false],
     ["/v0/graphql", "GET", "websocket", false],

@@ -6,8 +6,8 @@ export const SERVER_PARTS: readonly Mistake[] = [
     tests: ["server-parts"],
     rule: "only the live channel may go on in another protocol",
     file: "server/listener.ts",
-    before: "/^\\/graphql(\\?|$)/",
-    after: "/^\\/graphql/",
+    before: "/^\\/graphql\\/?(\\?|$)/i",
+    after: "/^\\/graphql/i",
     only: "listener",
   },
   {
