@@ -35,7 +35,7 @@ import { graphAddresses } from "./pages/record/address.ts";
 import { sparqlPage } from "./pages/sparql.ts";
 import { docs, openApiDoor } from "./pages/docs.ts";
 import { signInPages } from "./pages/sign-in/door.ts";
-import { currentRequest } from "./request-context.ts";
+import { apart, currentRequest } from "./request-context.ts";
 import { ChurchPages } from "./resources/church-pages.ts";
 import { allRoutes } from "./resources/index.ts";
 import { sparqlDoor } from "./sparql/door.ts";
@@ -121,7 +121,8 @@ async function bringUp(
   const connecting = {
     poolSize: config.databasePoolSize,
     statementTimeoutMs: config.statementTimeoutMs,
-    onError: (error: Error) => logger.warn({ err: error }, "lost a database connection"),
+    // The request for which it was opened may be long over.
+    onError: (error: Error) => apart(() => logger.warn({ err: error }, "lost a database connection")),
   };
   const postgres = new Postgres({ url: databaseUrl, ...connecting });
   up.defer(() => postgres.end());

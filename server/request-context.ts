@@ -40,6 +40,11 @@ export function currentRequest(): RequestContext | undefined {
   return contexts.getStore();
 }
 
+/** Does something that is not about the request that happened to bring it about, nor is what it logs. */
+export function apart<T>(work: () => T): T {
+  return contexts.exit(work);
+}
+
 /** The context of a response, for code that runs outside of its request; undefined before nameRequest. */
 export function requestOf(response: ServerResponse): RequestContext | undefined {
   return answered.get(response);

@@ -1,6 +1,7 @@
 // What a server makes of a replica: when it asks it, how long it waits for it, why it passes it over. The replica is a database
 // that says of itself what the test tells it to.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import type { Request, Response } from "express";
 import type pg from "pg";
 import type { Connections } from "../server/postgres/connections.ts";
 import { Positions } from "../server/postgres/positions.ts";
@@ -8,6 +9,7 @@ import type { Position } from "../server/postgres/positions.ts";
 import { makeRoom } from "../server/postgres/prepared.ts";
 import { Replica } from "../server/postgres/replica.ts";
 import { ReplicaUnfit } from "../server/postgres/unavailable.ts";
+import { currentRequest, nameRequest } from "../server/request-context.ts";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
 import { eventually } from "./support/eventually.ts";
@@ -38,6 +40,8 @@ describe("a replica", () => {
   let database: TestDatabase;
   let primary: () => Promise<Position>;
   let said: string[];
+  /** The request that each of these lines is about. */
+  let about: (string | undefined)[];
   let replica: Replica;
   beforeAll(async () => {
     database = await createTestDatabase();
@@ -74,6 +78,7 @@ describe("a replica", () => {
   beforeEach(async () => {
     primary = () => Promise.resolve(at(10));
     said = [];
+    about = [];
     await set({ at: 10, code: null });
   });
   afterEach(() => replica.stop());
@@ -92,10 +97,10 @@ describe("a replica", () => {
   };
   async function begin(maxLagMs = 60_000): Promise<void> {
     const positions = { current: () => primary() } as unknown as Positions;
-    const say = (level: string) => (fields: unknown) =>
-      void said.push(
-        `${level} ${typeof fields === "string" ? "back" : (fields as { reason: string }).reason}`,
-      );
+    const say = (level: string) => (fields: unknown) => {
+      about.push(currentRequest()?.id);
+      said.push(`${level} ${typeof fields === "string" ? "back" : (fields as { reason: string }).reason}`);
+    };
     replica = new Replica(positions, {
       ...{ url: database.serverUrl, poolSize: 2, statementTimeoutMs: 60_000, onError: () => undefined },
       ...{ maxLagMs, logger: { info: say("info"), warn: say("warn") } as never },
@@ -197,6 +202,15 @@ describe("a replica", () => {
     const again = replica.ready();
     await set({ at: 12 });
     expect(await again).toMatchObject(at(12));
+  });
+
+  test("is passed over because of a request, and looked at again on behalf of none", async () => {
+    await begin();
+    const request = { get: () => "one" } as unknown as Request;
+    const response = { set: () => response } as unknown as Response;
+    void nameRequest(request, response, () => replica.passOver(new Error("x")));
+    await eventually(() => expect(said).toEqual(["info back", "warn it does not answer", "info back"]));
+    expect(about).toEqual([undefined, "one", undefined]);
   });
 
   test("that is none is said so once, however often it is looked at", async () => {

@@ -56,7 +56,7 @@ export const REPLICA_PARTS: readonly Mistake[] = [
     ...REPLICA,
     rule: "a replica that is passed over is looked at again",
     file: "server/postgres/replica.ts",
-    before: "    this.#retry = setTimeout(() => void this.#examine(), RETRY_MS).unref();\n",
+    before: "    this.#retry = apart(() => setTimeout(() => void this.#examine(), RETRY_MS).unref());\n",
     after: "",
     only: "does not get there",
   },

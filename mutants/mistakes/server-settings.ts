@@ -37,7 +37,8 @@ export const SERVER_SETTINGS: readonly Mistake[] = [
   {
     rule: "a connection that the database breaks off is told of",
     file: "server/main.ts",
-    before: 'onError: (error: Error) => logger.warn({ err: error }, "lost a database connection"),',
+    before:
+      'onError: (error: Error) => apart(() => logger.warn({ err: error }, "lost a database connection")),',
     after: "onError: () => undefined,",
     tests: ["settings-in-effect"],
     only: "is told of in the log",

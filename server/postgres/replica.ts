@@ -6,6 +6,7 @@ import type { Logger } from "pino";
 import { SETTINGS_ASKED, unsuitable } from "../../db/reach.ts";
 import type { Setting } from "../../db/reach.ts";
 import { within } from "../../process/patience.ts";
+import { apart } from "../request-context.ts";
 import { Postgres } from "./postgres.ts";
 import type { PostgresOptions } from "./postgres.ts";
 import { Positions } from "./positions.ts";
@@ -134,7 +135,7 @@ export class Replica {
     this.#reason = why;
     this.#isUsed = false;
     this.#release();
-    this.#retry = setTimeout(() => void this.#examine(), RETRY_MS).unref();
+    this.#retry = apart(() => setTimeout(() => void this.#examine(), RETRY_MS).unref());
   }
 
   async #examine(): Promise<void> {
