@@ -253,6 +253,14 @@ describe("drains", () => {
     expect(one.run).not.toBe(two.run);
   });
 
+  test("have a new name after somebody set the number back", async () => {
+    const one = await drawRun(db());
+    await db().query("update app_private.graph_store set drain = 0");
+    const again = await drawRun(db());
+    expect(again.drain).toBe(one.drain);
+    expect(again.run).not.toBe(one.run);
+  });
+
   test("are remembered for 100,000 others, and those that graphs say for ever", async () => {
     await remember([1, 2, 3, 999, 1_000, 1_001]);
     await noteTurns(db(), new Map([["need", turn(2, 1)]]));

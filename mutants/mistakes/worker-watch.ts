@@ -162,8 +162,8 @@ export const WATCH: readonly Mistake[] = [
     file: "worker/marks.ts",
     before: "on conflict (drain) do update set run = excluded.run",
     after: "on conflict (drain) do update set run = graph_runs.run",
-    tests: ["graph-histories"],
-    only: "with embedded (the database was set back|a number by hand)",
+    tests: ["graph-records"],
+    only: "set the number back",
   },
   {
     rule: "drains that graphs should say are not forgotten",
