@@ -557,7 +557,7 @@ describe("npm run migrate", () => {
         expect(await migrate(url.href, ...args)).toMatchObject({
           code: 2,
           stderr: expect.stringMatching(
-            `^migrate: this login may not change .* which belong to ${rows[0]!.me}\. Use that login, or give everything to .*\n$`,
+            `^migrate: this login may not change .* which belong to ${rows[0]!.me}[.] Use that login, or give everything to .*\n$`,
           ),
         });
       await empty.owner.query(`alter database ${new URL(empty.url).pathname.slice(1)} owner to ${name}`);
