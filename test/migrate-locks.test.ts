@@ -158,6 +158,7 @@ describe("while a session keeps a table", () => {
 test("who has left the lock of a migration behind is said to do nothing", async () => {
   const database = await createTestDatabase({ template: false });
   const holder = new pg.Client(database.url);
+  holder.on("error", () => undefined);
   await holder.connect();
   await holder.query("select pg_advisory_lock(7203544)");
   try {
@@ -180,7 +181,6 @@ test("who has left the lock of a migration behind is said to do nothing", async 
     ]);
     await working;
   } finally {
-    holder.on("error", () => undefined);
     await holder.end().catch(() => undefined);
     await database.drop();
   }
