@@ -47,7 +47,7 @@ const prefixedName: Rule = {
 };
 
 /** Calls an operator of two words by one name, whatever is between them. */
-class Nodes extends AstFactory {
+class NormalizingFactory extends AstFactory {
   override formatOperator(written: string): string {
     return super.formatOperator(written.replace(/^not.*?(in|exists)$/is, "not$1"));
   }
@@ -60,6 +60,6 @@ export function sparqlParser(
   const { queryOrUpdate } = sparql12ParserBuilder
     .patchRule(prefixedName)
     .build({ ...options, tokenVocabulary });
-  const context = completeParseContext({ astFactory: new Nodes() });
+  const context = completeParseContext({ astFactory: new NormalizingFactory() });
   return (text) => queryOrUpdate(text, copyParseContext(context)) as unknown as Record<string, unknown>;
 }

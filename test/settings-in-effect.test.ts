@@ -342,9 +342,9 @@ test.each([
   }
 });
 
-/** What db/rules/logins.sql does about rights on what others own. */
+/** What db/rules/rights-relied-on.sql does about rights on what others own. */
 async function relied(): Promise<string> {
-  const rules = await readFile(new URL("../db/rules/logins.sql", import.meta.url), "utf8");
+  const rules = await readFile(new URL("../db/rules/rights-relied-on.sql", import.meta.url), "utf8");
   return /^do \$\$.*?^\$\$;/ms.exec(rules)![0];
 }
 

@@ -16,6 +16,7 @@
 \ir identity.sql
 \ir limits.sql
 \ir replicas.sql
+\ir rights-relied-on.sql
 \ir logins.sql
 \ir editions.sql
 \ir sessions.sql

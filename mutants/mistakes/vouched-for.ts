@@ -9,7 +9,7 @@ const SESSIONS = {
 const SERVER = { ...SESSIONS, file: "server/identity/sessions.ts" } as const;
 
 const RIGHTS = {
-  file: "db/rules/logins.sql",
+  file: "db/rules/rights-relied-on.sql",
   tests: ["settings-in-effect"],
   only: "harden a database|the right to",
 } as const;
@@ -124,6 +124,7 @@ export const VOUCHED_FOR: readonly Mistake[] = [
   },
   {
     ...RIGHTS,
+    file: "db/rules/logins.sql",
     rule: "a server does not start where a right is lacking",
     before: "from app_private.rights_relied_on() as r where not r.is_held\n",
     after: "from app_private.rights_relied_on() as r where false\n",
