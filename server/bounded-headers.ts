@@ -12,10 +12,13 @@ const LONGEST_NAME = 100;
 /** A token may be longer; identity/tokens.ts refuses one that is too long. */
 const BOUNDED_ELSEWHERE = "authorization";
 
-/** Node takes the first of several; a proxy before it may have checked another. */
-const GIVEN_ONCE = ["Host", "Authorization"];
+/**
+ * Node takes the first of several, and a proxy before it may have checked another; or it joins them, and a request that a proxy
+ * repeats with one key is another request.
+ */
+const GIVEN_ONCE = ["Host", "Authorization", "Idempotency-Key"];
 
-/** Refuses headers that are too long, and requests whose host or caller is not clear. */
+/** Refuses headers that are too long, and requests whose host, caller or key is not clear. */
 export const boundHeaders: RequestHandler = ({ headers, headersDistinct, httpVersion }, _response, next) => {
   const long = Object.entries(headers).filter(
     // Set-Cookie, which a request should not have, is a list.

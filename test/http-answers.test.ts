@@ -507,11 +507,12 @@ describe("what is sent is named", () => {
   test.each([
     ["Host", "other.example"],
     ["Authorization", "Bearer a.b.c"],
+    ["Idempotency-Key", "one"],
   ])("two headers %s, of which a proxy may choose another", async (name, another) => {
     const { hostname, port } = new URL(service.url);
     const headers = [
       ...["host", hostname],
-      ...["authorization", `Bearer ${service.keys.read}`],
+      ...["authorization", `Bearer ${service.keys.read}`, "idempotency-key", "one"],
       ...[name.toLowerCase(), another],
     ];
     const request = send({ hostname, port, path: "/v0/needs", headers }).end();

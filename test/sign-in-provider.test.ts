@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { errors, generateKeyPair } from "jose";
+import { pino } from "pino";
 import { newSecret, Sessions } from "../server/identity/sessions.ts";
 import { formToken } from "../server/pages/form.ts";
 import { ApiError } from "../server/errors.ts";
@@ -21,9 +22,11 @@ const SECRET = "of the pages";
 
 let provider: TestProvider;
 let service: TestService;
+const log: string[] = [];
 beforeAll(async () => {
   provider = await TestProvider.start();
   service = await startTestService({
+    logger: pino({ level: "warn" }, { write: (line: string) => void log.push(line) }),
     config: {
       oidc: { issuers: [provider.issuer], audience: AUDIENCE },
       signIn: { issuer: provider.issuer, clientId: CLIENT, clientSecret: SECRET },
@@ -350,6 +353,7 @@ test("a code that was given for another sign-in is refused", async () => {
 test("an address that the provider has not verified signs nobody in, nor does a refusal of the provider", async () => {
   const visitor = new Visitor(service);
   const before = await sessions();
+  log.length = 0;
   provider.verify("unproven@river.example", false);
   const answer = await comeBack(visitor, await vouched(visitor, "unproven@river.example"));
   expect([answer.status, answer.text]).toEqual([403, expect.stringContaining("has not verified")]);
@@ -358,6 +362,8 @@ test("an address that the provider has not verified signs nobody in, nor does a 
   const refused = await comeBack(visitor, `${service.url}/sign-in/callback?${denied}`);
   expect([refused.status, refused.text]).toEqual([403, expect.stringContaining("has not signed you in")]);
   expect(await sessions()).toBe(before);
+  expect(log.filter((line) => line.includes("a sign-in at the provider has failed"))).toHaveLength(2);
+  expect(log.join("")).not.toContain("unproven@");
 });
 
 test("an address at a domain that the provider is not believed about signs nobody in", async () => {

@@ -90,9 +90,16 @@ export const FLOODS: readonly Mistake[] = [
   },
   {
     ...HEADERS,
+    rule: "by which key a request is known is said once",
+    before: ', "Idempotency-Key"]',
+    after: "]",
+    only: "two headers",
+  },
+  {
+    ...HEADERS,
     rule: "who calls is said once",
-    before: '["Host", "Authorization"]',
-    after: '["Host"]',
+    before: '["Host", "Authorization", ',
+    after: '["Host", ',
     only: "two headers",
   },
   {

@@ -40,6 +40,13 @@ export const SIGN_IN: readonly Mistake[] = [
   },
   {
     ...PROVIDER,
+    rule: "why a provider's word on somebody signs nobody in is in the log",
+    before: '      this.#logger.warn({ err: cause }, "a sign-in at the provider has failed");\n',
+    after: "",
+    only: "has not verified",
+  },
+  {
+    ...PROVIDER,
     rule: "a provider whose connection fails is away",
     before: "error.cause instanceof Unreachable || ",
     after: "",

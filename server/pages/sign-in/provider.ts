@@ -72,9 +72,9 @@ export class SignInProvider {
       await this.#tokens.requireSignature(issuer, answer.id_token!);
       return personOf(issuer, answer.claims() ?? {}, domains);
     } catch (cause) {
+      this.#logger.warn({ err: cause }, "a sign-in at the provider has failed");
       if (cause instanceof ApiError && cause.code === "invalid_token")
         throw new ApiError("sign_in_refused", { cause, message: cause.message });
-      this.#logger.warn({ err: cause }, "a sign-in at the provider has failed");
       if (cause instanceof ApiError) throw cause;
       if (isAway(cause)) throw new ApiError("identity_provider_unavailable", { cause });
       if (cause instanceof oidc.AuthorizationResponseError || cause instanceof errors.JOSEError) {
