@@ -522,7 +522,9 @@ describe("npm run migrate", () => {
       await empty.owner.query(`revoke ${all} from public, api_read`);
       const { stderr } = await run(process.execPath, ["admin/migrate.ts"], { DATABASE_URL: url.href });
       const [, step] =
-        /^migrate: db\/rules\/rights-relied-on\.sql: .* a superuser has to: (grant execute .*)\n$/.exec(stderr) ?? [];
+        /^migrate: db\/rules\/rights-relied-on\.sql: .* a superuser has to: (grant execute .*)\n$/.exec(
+          stderr,
+        ) ?? [];
       expect([step, stderr]).toEqual([expect.stringContaining(name), stderr]);
       await empty.owner.query(step!);
       // A superuser's migration leaves all to whose it is, with what a superuser has left there.
