@@ -1,6 +1,7 @@
 // What the worker reads of records that change meanwhile.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import pg from "pg";
+import { noteOutcomes } from "../worker/projection.ts";
 import { readDirty } from "../worker/records.ts";
 import { createTestDatabase } from "./support/database.ts";
 import type { TestDatabase } from "./support/database.ts";
@@ -74,3 +75,28 @@ test.each([false, true])(
     }
   },
 );
+
+test("a record that has changed since it was written goes on waiting for the graph", async () => {
+  const { owner } = database;
+  const { rows } = await owner.query<{ id: string }>(
+    `insert into app_public.needs (org_uri, org_name, declared_by_email, need_description, accelerators)
+     values ($1, 'River', $2, 'Wells', '{PRA}') returning need_id as id`,
+    [ORG, contributor],
+  );
+  const [{ id } = { id: "" }] = rows;
+  const known = async () =>
+    (
+      await owner.query<{ revision: string; waits: boolean }>(
+        "select revision, dirty_since is not null as waits from app_private.graph_records where record_id = $1",
+        [id],
+      )
+    ).rows[0]!;
+  const { revision: written } = await known();
+  await owner.query("update app_public.needs set status = 'met' where need_id = $1", [id]);
+  const note = (revision: string) =>
+    noteOutcomes(owner, [
+      { kind: "need", id, revision, state: "synced", errors: [], byStore: false, turn: 1n },
+    ]);
+  expect([await note(written), (await known()).waits]).toEqual([0, true]);
+  expect([await note((await known()).revision), (await known()).waits]).toEqual([1, false]);
+});

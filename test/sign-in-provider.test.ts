@@ -10,6 +10,7 @@ import { ApiError } from "../server/errors.ts";
 import { SignInProvider } from "../server/pages/sign-in/provider.ts";
 import { Postgres } from "../server/postgres/postgres.ts";
 import { AUDIENCE, subjectOf, TestProvider } from "./support/oidc.ts";
+import { eventually } from "./support/eventually.ts";
 import { claimOf } from "./support/membership.ts";
 import { admin as runAdmin } from "./support/process.ts";
 import { startAnotherServer, startTestService } from "./support/service.ts";
@@ -122,25 +123,36 @@ test("what an attempt is bound to follows from the secret of its browser, and no
   for (const name of ["nonce", "code_challenge"]) expect(one.get(name)).not.toBe(another.get(name));
 });
 
-test("a provider that has moved its pages is found again after ten minutes", async () => {
+test("a provider that has moved its pages is found again after ten minutes, and served as it was while it does not say", async () => {
   const issuer = { issuer: provider.issuer, clientId: CLIENT, clientSecret: SECRET, domains: {} };
-  const signIn = new SignInProvider(issuer, noTokens, { warn: () => undefined });
+  const warn = jest.fn();
+  const signIn = new SignInProvider(issuer, noTokens, { warn });
   const pageAt = async () => {
     const to = await signIn.begin({ state: "any", browser: "one" }, `${service.url}/sign-in/callback`);
     return new URL(to).pathname;
   };
   const clock = jest.spyOn(performance, "now");
   const begun = performance.now();
+  clock.mockReturnValue(begun);
   try {
     const page = await pageAt();
+    let asked = 0;
+    provider.answer((_request, response) => {
+      asked += 1;
+      json(500, {})(response);
+    });
+    clock.mockReturnValue(begun + 599_999);
+    expect(await pageAt()).toBe(page);
+    expect(asked).toBe(0);
+    clock.mockReturnValue(begun + 600_000);
+    expect(await pageAt()).toBe(page);
+    await eventually(() => expect(warn).toHaveBeenCalledTimes(1));
     const moved = { authorization_endpoint: "/moved", token_endpoint: "/moved/token" };
     const metadata = Object.entries(moved).map(([name, path]) => [name, provider.issuer + path]);
     const answer = json(200, { issuer: provider.issuer, ...Object.fromEntries(metadata) });
     provider.answer((_request, response) => answer(response));
-    clock.mockReturnValue(begun + 599_999);
-    expect(await pageAt()).toBe(page);
-    clock.mockReturnValue(begun + 660_000);
-    expect(await pageAt()).toBe("/moved");
+    await eventually(async () => expect(await pageAt()).toBe("/moved"));
+    expect([asked, warn.mock.calls.length]).toEqual([1, 1]);
   } finally {
     clock.mockRestore();
     provider.answer();

@@ -16,9 +16,9 @@ export const EMBEDDED_KEPT: readonly Mistake[] = [
   },
   {
     ...FRONT,
-    rule: "a store that is starting can be asked again",
+    rule: "who asks a store that is starting is told so",
     before: 'response.writeHead(503).end("The store is starting.\\n")',
-    after: 'response.writeHead(500).end("The store is starting.\\n")',
+    after: "response.writeHead(503).end()",
     only: "is still reading",
   },
   {

@@ -21,14 +21,21 @@ export const SIGN_IN: readonly Mistake[] = [
   {
     ...PROVIDER,
     rule: "a provider that was away is asked again",
-    before: "      this.#found = undefined;\n",
+    before: "      this.#asking = undefined;\n",
     after: "",
   },
   {
     ...PROVIDER,
     rule: "where a provider's pages are is asked for anew",
-    before: "!this.#found || now - this.#askedAt >= KNOWN_MS",
-    after: "!this.#found",
+    before: "performance.now() >= this.#dueAt",
+    after: "!this.#known",
+    only: "moved its pages",
+  },
+  {
+    ...PROVIDER,
+    rule: "a provider that does not say where its pages are has them where they were",
+    before: "    if (this.#known) {\n",
+    after: "    if (this.#known && performance.now() < this.#dueAt) {\n",
     only: "moved its pages",
   },
   {

@@ -43,8 +43,8 @@ export const WORKER: readonly Mistake[] = [
     file: "worker/projection.ts",
     before: "where r.revision = w.revision",
     after: "where true",
-    tests: ["projection"],
-    only: "two status changes",
+    tests: ["dirty-records"],
+    only: "changed since it was written",
   },
   {
     rule: "a record that the store refuses is tried again later",

@@ -24,8 +24,9 @@ export class SignInProvider {
   readonly #settings: Settings;
   readonly #tokens: Pick<PersonTokens, "requireSignature">;
   readonly #logger: Pick<Logger, "warn">;
-  #found: Promise<oidc.Configuration> | undefined;
-  #askedAt = 0;
+  #known: oidc.Configuration | undefined;
+  #asking: Promise<oidc.Configuration> | undefined;
+  #dueAt = 0;
 
   /** @param tokens know the keys of the provider */
   constructor(
@@ -85,19 +86,26 @@ export class SignInProvider {
     }
   }
 
-  /** The provider's metadata: fetched when needed, and kept for a while. */
+  /** The provider's metadata. What is known is used while it is asked for anew, and where the provider does not answer. */
   async #discover(): Promise<oidc.Configuration> {
-    const now = performance.now();
-    if (!this.#found || now - this.#askedAt >= KNOWN_MS) {
-      this.#found = this.#ask();
-      this.#askedAt = now;
+    if (performance.now() >= this.#dueAt) this.#asking ??= this.#renew();
+    if (this.#known) {
+      this.#asking?.catch(() => undefined);
+      return this.#known;
     }
+    return await this.#asking!;
+  }
+
+  async #renew(): Promise<oidc.Configuration> {
     try {
-      return await this.#found;
+      this.#known = await this.#ask();
+      this.#dueAt = performance.now() + KNOWN_MS;
+      return this.#known;
     } catch (cause) {
-      this.#found = undefined;
       this.#logger.warn({ err: cause }, "the provider that persons sign in at cannot be asked");
       throw new ApiError("identity_provider_unavailable", { cause });
+    } finally {
+      this.#asking = undefined;
     }
   }
 
