@@ -151,7 +151,7 @@ test("a provider that has moved its pages is found again after ten minutes, and 
     const metadata = Object.entries(moved).map(([name, path]) => [name, provider.issuer + path]);
     const answer = json(200, { issuer: provider.issuer, ...Object.fromEntries(metadata) });
     provider.answer((_request, response) => answer(response));
-    await eventually(async () => expect(await pageAt()).toBe("/moved"));
+    await eventually(async () => expect(await pageAt()).toBe("/moved"), 20_000);
     expect([asked, warn.mock.calls.length]).toEqual([1, 1]);
   } finally {
     clock.mockRestore();
