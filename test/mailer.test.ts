@@ -16,8 +16,10 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close();
 });
 
-/** In place of an answer: the server hangs up. */
+/** In place of an answer: the server hangs up, at once or in the middle of it. */
 const GONE = "";
+const CUT = ["250 Goo", "451 Lat", "554 Sp"];
+const NONSENSE = "Good";
 
 /** A server that answers a command, or the end of a mail ("."), with a line of its own, and takes all else. */
 async function answering(answers: Record<string, string> = {}) {
@@ -29,6 +31,7 @@ async function answering(answers: Record<string, string> = {}) {
     const reply = (command: string, otherwise = "250 Good") => {
       const answer = answers[command] ?? otherwise;
       if (answer === GONE) socket.destroy();
+      else if (CUT.includes(answer)) socket.end(answer);
       else socket.write(`${answer}\r\n`);
     };
     socket
@@ -77,12 +80,16 @@ test.each([
 });
 
 test.each([
-  ["DATA", "MailServerUnavailable"],
-  [".", "MailServerSilent"],
+  ["DATA", GONE, "MailServerUnavailable"],
+  [".", GONE, "MailServerSilent"],
+  ...CUT.map((answer) => ["RCPT", answer, "MailServerUnavailable"] as const),
+  ...CUT.map((answer) => [".", answer, "MailServerSilent"] as const),
+  ["RCPT", NONSENSE, "MailServerUnavailable"],
+  [".", NONSENSE, "MailServerSilent"],
 ])(
-  "a server that goes away at %s may have taken the mail only if it had all of it",
-  async (command, name) => {
-    const { url } = await answering({ [command]: GONE });
+  "a server whose answer to %s is no whole one (%p) may have taken the mail only if it had all of it",
+  async (command, answer, name) => {
+    const { url } = await answering({ [command]: answer });
     await expect(createMailer(url, FROM).send(MAIL)).rejects.toMatchObject({ name });
   },
 );

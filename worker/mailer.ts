@@ -43,8 +43,8 @@ export class MailServerUnavailable extends Error {
 }
 
 /**
- * The server answered at first and then fell silent, perhaps because it waits for the recipient's server; or it went away once
- * it had the whole mail, which it may have taken.
+ * The server answered at first and then fell silent, perhaps because it waits for the recipient's server; or it went away, or
+ * said nothing that makes sense, once it had the whole mail, which it may have taken.
  */
 export class MailServerSilent extends MailServerUnavailable {
   override name = "MailServerSilent";
@@ -116,11 +116,12 @@ function classify(error: unknown, isHandedOver: boolean): Error {
   const reason = (response ?? message).replaceAll("\0", "").slice(0, LONGEST_REASON);
   // A sender who is refused is refused for every mail.
   const aboutThisMail = code === "EMESSAGE" || (code === "EENVELOPE" && command !== "MAIL FROM");
-  if (aboutThisMail && !ABOUT_NO_MAIL.has(responseCode)) {
+  // An answer has a code, and a line end: what is cut off comes as the error of the connection.
+  const isAnswer = aboutThisMail && (response === undefined || responseCode !== undefined);
+  if (isAnswer && !ABOUT_NO_MAIL.has(responseCode)) {
     return new MailRefused(reason, responseCode === undefined || responseCode >= 500, { cause: error });
   }
   // Before the greeting other limits apply, which are reached sooner.
-  const isSilent =
-    timeoutType === "SOCKET_TIMEOUT" || name === "AbortError" || (isHandedOver && responseCode === undefined);
+  const isSilent = timeoutType === "SOCKET_TIMEOUT" || name === "AbortError" || (isHandedOver && !isAnswer);
   return new (isSilent ? MailServerSilent : MailServerUnavailable)(reason, { cause: error });
 }
