@@ -62,6 +62,9 @@ export function registerSessions(program: Command, context: AdminContext): void 
       );
       const { ended } = rows[0]!;
       if (id !== undefined && ended === 0) throw new AdminError(`There is no session with the id ${id}.`);
+      // Perhaps misspelled, and the others would live on.
+      if (issuer !== undefined && ended === 0)
+        throw new AdminError(`There is no session that was begun at ${issuer}.`);
       // What is undefined is left out.
       context.print(
         { email, id, issuer, ended },

@@ -398,6 +398,24 @@ test("an address at a domain that the provider is not believed about signs nobod
   }
 });
 
+test("pages that the provider gave no secret sign in without one", async () => {
+  const id = "pages without a secret";
+  provider.register(id, `${service.url}/sign-in/callback`);
+  const open = await startAnotherServer(service, {
+    ...{ OIDC_ISSUER: provider.issuer, OIDC_AUDIENCE: AUDIENCE },
+    ...{ OIDC_CLIENT_ID: id, PLATFORM_URL: service.url },
+  });
+  try {
+    const visitor = new Visitor(service);
+    provider.person = contributor;
+    const { location } = await visitor.open(`${open.url}/sign-in/provider`);
+    const address = (await provider.follow(location!)).replace(service.url, open.url);
+    expect((await visitor.open(address)).status).toBe(303);
+  } finally {
+    await open.stop();
+  }
+});
+
 describe("a session that was begun at a provider", () => {
   const elsewhere = "http://127.0.0.1:1";
   const another = { OIDC_ISSUER: elsewhere, OIDC_AUDIENCE: AUDIENCE };
@@ -514,7 +532,10 @@ describe("a session that was begun at a provider", () => {
     ]);
     const env = { DATABASE_URL: service.database.url };
     const end = (issuer: string) => runAdmin(["sessions", "end", "--json", "--issuer", issuer], env);
-    expect(JSON.parse((await end(elsewhere)).stdout)).toEqual({ issuer: elsewhere, ended: 0 });
+    expect(await end(elsewhere)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`There is no session that was begun at ${elsewhere}.`),
+    });
     expect((await mine.call("/v0/needs")).status).toBe(200);
     const ended = JSON.parse((await end(provider.issuer)).stdout) as { ended: number };
     expect(ended.ended).toBeGreaterThan(0);

@@ -66,6 +66,14 @@ export const VOUCHED_FOR: readonly Mistake[] = [
     after: "where s.issuer is not null returning",
   },
   {
+    rule: "an operator is told that there was no session of a provider",
+    file: "admin/sessions.ts",
+    before: "if (issuer !== undefined && ended === 0)",
+    after: "if (issuer === '' && ended === 0)",
+    tests: ["sign-in-provider"],
+    only: "by the operator",
+  },
+  {
     rule: "a session and a provider are not ended in one call",
     file: "admin/sessions.ts",
     before: '"the session, as the list shows it").conflicts("issuer")',
