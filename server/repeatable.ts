@@ -10,7 +10,7 @@ const HEADER = "Idempotency-Key";
 export type Repeatable = {
   /** the caller's name for it */
   key: string;
-  /** what it consists of, as it was sent */
+  /** what it consists of */
   request: { method: string; path: string; body: unknown };
 };
 
@@ -25,14 +25,13 @@ declare global {
 
 /**
  * A request with its idempotency key, if it has one.
+ * @param path of what is asked, however its literal parts were spelled in the request
  * @throws ApiError 400 for an invalid key
  */
-export function repeatableOf(request: Request): Repeatable | undefined {
+export function repeatableOf(request: Request, path: string): Repeatable | undefined {
   const key = request.get(REQUEST_HEADERS.idempotencyKey);
   if (key === undefined) return undefined;
   if (key.length === 0 || key.length > 255) throw notRepeatable("must have 1 to 255 characters");
-  // A slash at the end makes no difference.
-  const path = request.path.replace(/\/$/, "");
   return { key, request: { method: request.method, path, body: request.body as unknown } };
 }
 

@@ -244,6 +244,15 @@ test("rests at no time between the key and the kept answer, when others may wait
   rest.mockRestore();
 });
 
+test("is the same request however the path is spelled", async () => {
+  const body = { query: DECLARE, variables: { input } };
+  const send = (path: string) =>
+    call(`${service.url}${path}`, "POST", service.keys.write, body, { "idempotency-key": "spelled" });
+  const first = await send("/GraphQL/");
+  expect(needIdOf(first)).toBeTruthy();
+  expect(await send("/graphql")).toMatchObject({ status: 200, body: first.body });
+});
+
 test("belongs to one API key", async () => {
   const first = await declare("mine");
   const others = await ask("mine", { query: DECLARE, variables: { input } }, service.keys.review);

@@ -302,14 +302,17 @@ describe.each([
       {},
       "validation_failed",
     ],
-    ...["changes @skip(if: true) { cursor }", "... @include(if: true) { changes { cursor } }", "...a"].map(
-      (text): [string, string, Record<string, unknown>, string] => [
-        `a condition (${text})`,
-        `subscription { ${text} } ${text === "...a" ? "fragment a on Subscription { changes @include(if: true) { cursor } }" : ""}`,
-        {},
-        "validation_failed",
-      ],
-    ),
+    ...[
+      "changes @skip(if: true) { cursor }",
+      "... @include(if: true) { changes { cursor } }",
+      "... on Subscription { changes @include(if: true) { cursor } }",
+      "...a",
+    ].map((text): [string, string, Record<string, unknown>, string] => [
+      `a condition (${text})`,
+      `subscription { ${text} } ${text === "...a" ? "fragment a on Subscription { changes @include(if: true) { cursor } }" : ""}`,
+      {},
+      "validation_failed",
+    ]),
   ])("refuses %s", async (_name, query, variables, code) => {
     const subscriber = listen(variables, query);
     await eventually(() => expect(subscriber.ended()).toBeDefined(), 20_000);

@@ -139,12 +139,14 @@ describe("an Idempotency-Key", () => {
     expect(await count()).toBe(before);
   });
 
-  test("replays it whether its path ends in a slash", async () => {
-    const headers = { "idempotency-key": "slash" };
+  test("replays it however its path is spelled", async () => {
+    const headers = { "idempotency-key": "spelled" };
     const send = (path: string) => call(`${service.url}${path}`, "POST", service.keys.write, need, headers);
     const first = await send("/v0/needs/");
     expect(first.status).toBe(201);
-    expect(await send("/v0/needs")).toMatchObject({ status: 201, body: first.body });
+    for (const path of ["/v0/needs", "/v0/Needs", "/V0/NEEDS/"]) {
+      expect(await send(path)).toMatchObject({ status: 201, body: first.body });
+    }
   });
 
   test("is refused with a different request", async () => {

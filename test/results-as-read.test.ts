@@ -167,6 +167,7 @@ test.each([
   ["https://elsewhere.example/", "/"],
   ["//elsewhere.example", "/"],
   ["//elsewhere.example/admin/claims", "/"],
+  ["//[", "/"],
   ["/\\elsewhere.example", "/"],
   ["/.//elsewhere.example", "/"],
   ["/a/..//elsewhere.example", "/"],

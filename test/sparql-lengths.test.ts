@@ -73,9 +73,12 @@ describe("values", () => {
       (i) => `"${letter(i).toUpperCase()}", "${letter(i + 1).repeat(2)}", "i"`,
     ],
     ["of any of several letters, with a flag", 24, () => '"[a-z]", "xx", "i"'],
+    ["of nothing, by a pattern that matches as few as it can", 24, () => '"a??", "x"'],
     ["by themselves, where an IRI says so", 24, () => '".{400}.*", STR(<u:$0$0>)'],
   ])("grow with each replacement of letters: %s", (_, n, given) => {
     expect(replaced(n, given)).toContain(`${TOO_LONG} REPLACE`);
+    // As many take their place.
+    expect(replaced(24, () => '"(((", "xxx", "q"')).toBe(ACCEPTED);
     // Letters that no replacement has made are replaced once.
     expect(replaced(24, (i) => `"${letter(i).toUpperCase()}", "${letter(i + 1).repeat(2)}"`)).toBe(ACCEPTED);
   });

@@ -125,7 +125,7 @@ export const REST: readonly Mistake[] = [
   {
     rule: "what made a record once makes none when it is repeated with its Idempotency-Key",
     file: "server/rest/door.ts",
-    before: "route.idempotent ? repeatableOf(request) : undefined",
+    before: "route.idempotent ? repeatableOf(request, filled(route.path, request.params)) : undefined",
     after: "undefined",
     tests: ["http"],
     only: "Idempotency-Key",

@@ -12,7 +12,7 @@ export const GRAPHQL_ONCE: readonly Mistake[] = [
       tests: ["graphql-once"],
     },
     before:
-      "  request.body = withText(request.body, documents);\n  request.repeatable = repeatableOf(request);",
+      "  request.body = withText(request.body, documents);\n  request.repeatable = repeatableOf(request, PATH);",
     after: "  request.body = withText(request.body, documents);",
     only: "replays the first answer",
   },
@@ -22,14 +22,15 @@ export const GRAPHQL_ONCE: readonly Mistake[] = [
       file: "server/graphql/http.ts",
       tests: ["graphql-once"],
     },
-    before: "      readParameters(request, documents);\n      request.repeatable = repeatableOf(request);",
+    before:
+      "      readParameters(request, documents);\n      request.repeatable = repeatableOf(request, PATH);",
     after: "      readParameters(request, documents);",
     only: "by GET",
   },
   {
     ...{ rule: "a stream takes no Idempotency-Key", file: "server/graphql/http.ts", tests: ["graphql-once"] },
     before:
-      'if (repeatableOf(request)) throw notRepeatable("goes with a request that has exactly one mutation");',
+      'if (repeatableOf(request, PATH)) throw notRepeatable("goes with a request that has exactly one mutation");',
     after: "",
     only: "as a stream",
   },

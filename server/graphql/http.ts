@@ -12,7 +12,7 @@ import { notRepeatable, repeatableOf } from "../repeatable.ts";
 import { parseJson, verifyJson } from "../text.ts";
 import { parseWithin } from "./bounds.ts";
 import type { Documents } from "./documents.ts";
-import { METHODS } from "./methods.ts";
+import { METHODS, PATH } from "./methods.ts";
 
 const NEWER_TYPE = "application/graphql-response+json";
 const MEDIA_TYPES = [NEWER_TYPE, "application/json"];
@@ -41,7 +41,7 @@ export function readRequest(documents: Documents): RequestHandler {
       // Answers depend on the caller and may contain personal data; without a validator, caching is no use.
       response.set("cache-control", "no-store").vary("Accept, Authorization, Cookie");
       readParameters(request, documents);
-      request.repeatable = repeatableOf(request);
+      request.repeatable = repeatableOf(request, PATH);
       return next();
     }
     return readBody(request, response, documents, next);
@@ -69,7 +69,7 @@ export function readStreamRequest(documents: Documents): RequestHandler {
     if (!request.accepts(EVENTS)) {
       throw new ApiError("not_acceptable", { message: "Subscriptions are answered as text/event-stream." });
     }
-    if (repeatableOf(request)) throw notRepeatable("goes with a request that has exactly one mutation");
+    if (repeatableOf(request, PATH)) throw notRepeatable("goes with a request that has exactly one mutation");
     // graphql-sse recognizes only this exact value.
     request.headers.accept = EVENTS;
     return readBody(request, response, documents, next);
@@ -88,7 +88,7 @@ async function readBody(
   await pass(parseBody, request, response);
   checkForm(request.body);
   request.body = withText(request.body, documents);
-  request.repeatable = repeatableOf(request);
+  request.repeatable = repeatableOf(request, PATH);
   next();
 }
 

@@ -1,10 +1,11 @@
 // The methods that /graphql supports, apart from the door itself, which is heavy and may not be loaded yet.
 
+export const PATH = "/graphql";
 /** As in the header Allow. */
 export const METHODS = "GET, POST, OPTIONS";
 
 const ALLOWED: ReadonlyMap<string, string> = new Map([
-  ["/graphql", METHODS],
+  [PATH, METHODS],
   ["/graphql/stream", "POST, OPTIONS"],
 ]);
 

@@ -75,14 +75,15 @@ function handler(route: RestRoute, database: Database) {
             request.identity,
             statement,
             input,
-            route.idempotent ? repeatableOf(request) : undefined,
+            route.idempotent ? repeatableOf(request, filled(route.path, request.params)) : undefined,
           );
     const answer = await asking.catch((error: unknown) => {
       throw byHeaders(route, error);
     });
     if (answer === null) throw new ApiError(route.missing ?? "not_found");
     response.status(route.answer.status);
-    if (route.answer.status === 201) response.location(filled(route.answer.location, answer));
+    if (route.answer.status === 201)
+      response.location(filled(route.answer.location, JSON.parse(answer) as Record<string, unknown>));
     return sendAnswer(request, response, answer, route);
   };
 }
@@ -96,8 +97,7 @@ function byHeaders({ headers }: RestRoute, error: unknown): unknown {
   );
 }
 
-/** Fills a path with the ids of what was created. */
-function filled(path: string, created: string): string {
-  const ids = JSON.parse(created) as Record<string, string>;
-  return path.replaceAll(/\{(\w+)\}/g, (_, id: string) => ids[id] ?? "");
+/** Fills a path with the ids of what was created, or is asked for. */
+function filled(path: string, ids: Readonly<Record<string, unknown>>): string {
+  return path.replaceAll(/\{(\w+)\}/g, (_, id: string) => String(ids[id]));
 }
