@@ -216,6 +216,25 @@ describe.each(Object.entries(LISTS))("%s", (_name, list) => {
   });
 });
 
+test("a list goes on after the longest texts that it is ordered by", async () => {
+  const { owner } = service.database;
+  await owner.query(
+    `insert into app_public.needs (org_uri, org_name, declared_by_email, need_description, accelerators)
+     select $1, 'Wordy', $2, n || repeat('x', 9999), '{PRA}' from generate_series(1, 4) as n`,
+    [ORG, admin],
+  );
+  try {
+    const list: List = {
+      ...LISTS["needs"]!,
+      filter: 'filter: { orgName: { equalTo: "Wordy" } }',
+      where: "org_name = 'Wordy'",
+    };
+    for (const direction of ["ASC", "DESC"]) await expectPagesOf(list, [`NEED_DESCRIPTION_${direction}`]);
+  } finally {
+    await owner.query("delete from app_public.needs where org_name = 'Wordy'");
+  }
+});
+
 test("a list has fifty records where nothing is said, and one within something else twenty", async () => {
   const { owner } = service.database;
   const uri = "https://data.example.org/org/many";

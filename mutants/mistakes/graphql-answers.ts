@@ -69,10 +69,18 @@ export const GRAPHQL_ANSWERS: readonly Mistake[] = [
   {
     rule: "a text that is declared may be longer than one that is looked for",
     file: "server/graphql/arguments.ts",
-    before: "part.length > BOUNDS.argumentLength && !options.isMutation",
-    after: "part.length > BOUNDS.argumentLength",
+    before: "!options.isMutation && String(type)",
+    after: "String(type)",
     tests: ["graphql-bounds"],
     only: "longer than one that is looked for",
+  },
+  {
+    rule: "a list can be read on after a record with a long text, by which it is ordered",
+    file: "server/graphql/arguments.ts",
+    before: ' && String(type) !== "Cursor";',
+    after: ";",
+    tests: ["graphql-paging"],
+    only: "longest texts",
   },
   {
     rule: "over GraphQL a mutation may have a name that its client gives it",

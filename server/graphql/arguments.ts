@@ -49,7 +49,9 @@ export function checkArgument(
       // An empty object or list counts as a value, too.
       if (++counts.values > BOUNDS.argumentValues)
         refuse(`The number of values in ${path} must not exceed`, BOUNDS.argumentValues);
-      if (typeof part === "string" && part.length > BOUNDS.argumentLength && !options.isMutation)
+      // A cursor has the values of its record that the list is ordered by, which may be texts of any length.
+      const isBound = !options.isMutation && String(type) !== "Cursor";
+      if (typeof part === "string" && part.length > BOUNDS.argumentLength && isBound)
         refuse(
           `The number of characters of a text in ${path} must not exceed`,
           BOUNDS.argumentLength,
