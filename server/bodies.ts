@@ -49,9 +49,15 @@ export function boundBody(
     } else refuse();
     return false;
   };
+  const isRead = () => !isTooMuch && (request.complete || (!isChunked && length <= MOST_BYTES));
+  const writeHead = response.writeHead.bind(response) as (...head: unknown[]) => ServerResponse;
+  response.writeHead = (...head: unknown[]) => {
+    // An answer that does not say so would have the caller send the next request into the end of the connection.
+    if (!isRead()) response.shouldKeepAlive = false;
+    return writeHead(...head);
+  };
   response.once("finish", () => {
-    const isShort = !isChunked && length <= MOST_BYTES && !isTooMuch;
-    if ((request.complete && !isTooMuch) || isShort) return;
+    if (isRead()) return;
     stopReading(request);
     close();
   });

@@ -107,7 +107,7 @@ describe("a body without an end", () => {
   ])("of somebody who is refused for something else is not read either, in %s pieces", async (_, text) => {
     const caller = new Caller();
     caller.begin("/v0/needs", CHUNKED, "");
-    await caller.until(401);
+    expect(await caller.until(401)).toMatch(/^connection: close/im);
     caller.sendOn(text);
     await caller.closed;
     expect(caller.end).toBe("in order");

@@ -49,15 +49,22 @@ export const BODIES_READ: readonly Mistake[] = [
   {
     ...BODIES,
     rule: "of who was refused for something else, as much is read",
-    before: "length <= MOST_BYTES &&",
-    after: "length < MOST_BYTES &&",
+    before: "length <= MOST_BYTES)",
+    after: "length < MOST_BYTES)",
     only: "from nobody",
   },
   {
     ...BODIES,
     rule: "what does not say how long it is is not read after the answer",
-    before: "const isShort = !isChunked && length",
-    after: "const isShort = length",
+    before: "(!isChunked && length <=",
+    after: "(length <=",
+    only: "refused for something else",
+  },
+  {
+    ...BODIES,
+    rule: "an answer before a body is whole says that it is the last on its connection",
+    before: "if (!isRead()) response",
+    after: "if (isTooMuch) response",
     only: "refused for something else",
   },
   {
