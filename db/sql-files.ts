@@ -1,6 +1,6 @@
 // The SQL files of migrations and rules: which there are, and how one is executed.
 import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import pg from "pg";
 import { passes } from "./patience.ts";
 
@@ -51,7 +51,14 @@ export async function rulesIn(folder: string): Promise<string[]> {
 }
 
 async function sqlFilesIn(folder: string): Promise<string[]> {
-  return (await readdir(folder)).filter((file) => file.endsWith(".sql"));
+  const files = (await readdir(folder)).filter((file) => /\.sql$/i.test(file));
+  const shouted = files.find((file) => !file.endsWith(".sql"));
+  if (shouted !== undefined) {
+    throw new MigrationError(
+      `db/${basename(folder)}/${shouted}: its name must end in .sql, in lower case, or it would not be applied.`,
+    );
+  }
+  return files;
 }
 
 /**

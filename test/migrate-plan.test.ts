@@ -505,6 +505,23 @@ test("an index of rules may have blanks, and lines that end as on other systems"
   await expect(plan()).rejects.toThrow("does not name zz-ours.sql");
 });
 
+test("a function that is renamed where it is made, and not where PL/pgSQL calls it, is told with who calls it", async () => {
+  const made = (word: string) => `${word} function app_private.require_review`;
+  for (const word of ["create", "comment on"])
+    await edit("rules/claim-review.sql", made(word), `${made(word)}s`);
+  await expect(plan()).rejects.toThrow(
+    /^db\/rules\/names\.sql: .*app_public\.review_organization_claim calls app_private\.require_review, which is not there/,
+  );
+});
+
+test.each(["rules/Ours.SQL", "migrations/9000_later.Sql"])(
+  "%s, which no other file would be taken for, is not left out without a word",
+  async (path) => {
+    await writeFile(join(directory, path), "select 1");
+    await expect(plan()).rejects.toThrow(`db/${path}: its name must end in .sql, in lower case`);
+  },
+);
+
 test("a mistake within what a function or a statement of a file does is told with the file, and with its line where there is one", async () => {
   const file = join(directory, "rules/needs.sql");
   const told = async (sql: string) => {

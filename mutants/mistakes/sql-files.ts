@@ -48,6 +48,21 @@ export const SQL_FILES: readonly Mistake[] = [
   },
   {
     ...FILES,
+    rule: "a file whose name ends in capitals is not left out without a word",
+    before: "shouted !== undefined",
+    after: "shouted === INDEX",
+    only: "no other file",
+  },
+  {
+    rule: "what no function is called any more is not looked for in the middle of a request",
+    file: "db/rules/names.sql",
+    before: "if lacking is not null then",
+    after: "if lacking is null and lacking is not null then",
+    tests: ["migrate-plan"],
+    only: "that is renamed",
+  },
+  {
+    ...FILES,
     rule: "the index may have blanks",
     before: "\\\\ir\\s+(\\S+)\\s*$/",
     after: "\\\\ir (\\S+)$/",
