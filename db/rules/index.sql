@@ -10,11 +10,12 @@
 \ir enforcement.sql
 \ir leakproof.sql
 
--- What all rules build on: errors, settings, checks of input, who is calling and acting, limits
+-- What all rules build on: errors, settings, checks of input, who is calling and acting, requests, limits
 \ir errors.sql
 \ir settings.sql
 \ir validation.sql
 \ir identity.sql
+\ir requests.sql
 \ir limits.sql
 \ir replicas.sql
 \ir rights-relied-on.sql

@@ -3,11 +3,6 @@
 
 create policy count_requests on app_private.rate_limits to engagement_server using (true) with check (true);
 
-create function app_private.current_key() returns uuid
-language sql stable
-return nullif(current_setting('app.key_id', true), '')::uuid;
-comment on function app_private.current_key is 'The API key of the request; null without one, as in psql.';
-
 create function app_private.use_up(what text, setting text, message text, span interval default '1 day') returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -132,14 +132,14 @@ export const LIVE_FEEDS: readonly Mistake[] = [
   },
   {
     rule: "a kept answer is for the address with which it was asked for",
-    file: "db/rules/identity.sql",
+    file: "db/rules/requests.sql",
     before: " || jsonb_build_object('person', lower(person ->> 'email'))",
     after: "",
     tests: ["changed-addresses"],
   },
   {
     rule: "a kept answer is for an address in any case of it",
-    file: "db/rules/identity.sql",
+    file: "db/rules/requests.sql",
     before: "jsonb_build_object('person', lower(person ->> 'email'))",
     after: "jsonb_build_object('person', person ->> 'email')",
     tests: ["changed-addresses"],

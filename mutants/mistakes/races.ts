@@ -61,7 +61,7 @@ export const RACES: readonly Mistake[] = [
   },
   {
     rule: "an answer that is forgotten while its request is repeated is given anew",
-    file: "db/rules/identity.sql",
+    file: "db/rules/requests.sql",
     before: "    exit when found;\n  end loop;",
     after: "    exit;\n  end loop;",
     tests: ["overlapping"],

@@ -109,7 +109,7 @@ export const CALLERS: readonly Mistake[] = [
   },
   {
     rule: "an idempotency key belongs to who sent it",
-    file: "db/rules/identity.sql",
+    file: "db/rules/requests.sql",
     before: "where a.key_id = recall_answer.caller and a.idempotency_key = recall_answer.idempotency_key;",
     after: "where a.idempotency_key = recall_answer.idempotency_key;",
     tests: ["persons", "http", "membership-lifecycle"],
@@ -117,7 +117,7 @@ export const CALLERS: readonly Mistake[] = [
   },
   {
     rule: "an idempotency key that comes with another body is refused",
-    file: "db/rules/identity.sql",
+    file: "db/rules/requests.sql",
     before: "jsonb_strip_nulls(request || ",
     after: "jsonb_strip_nulls(request - 'body' || ",
     tests: ["http", "membership-lifecycle"],
@@ -125,7 +125,7 @@ export const CALLERS: readonly Mistake[] = [
   },
   {
     rule: "an idempotency key that comes to another route is refused",
-    file: "db/rules/identity.sql",
+    file: "db/rules/requests.sql",
     before: "jsonb_strip_nulls(request || ",
     after: "jsonb_strip_nulls(request - 'path' || ",
     tests: ["http", "membership-lifecycle"],
@@ -133,7 +133,7 @@ export const CALLERS: readonly Mistake[] = [
   },
   {
     rule: "an idempotency key is for what was sent, not for what a version of the service makes of it",
-    file: "db/rules/identity.sql",
+    file: "db/rules/requests.sql",
     before: "coalesce(app_private.request_fingerprint(request, person), ",
     after:
       "coalesce(app_private.request_fingerprint(request || jsonb_build_object('statement', statement), person), ",
@@ -142,7 +142,7 @@ export const CALLERS: readonly Mistake[] = [
   },
   {
     rule: "what is null in a repetition is as if it were left out",
-    file: "db/rules/identity.sql",
+    file: "db/rules/requests.sql",
     before: "jsonb_strip_nulls(request || ",
     after: "(request || ",
     tests: ["http"],
@@ -150,7 +150,7 @@ export const CALLERS: readonly Mistake[] = [
   },
   {
     rule: "a server that does not say what was sent has an idempotency key for its statement and input",
-    file: "db/rules/identity.sql",
+    file: "db/rules/requests.sql",
     before: "sha256(convert_to(statement || body, 'utf8'))",
     after: "sha256(convert_to(body::text, 'utf8'))",
     tests: ["http"],
@@ -158,7 +158,7 @@ export const CALLERS: readonly Mistake[] = [
   },
   {
     rule: "an answer of the version before is given to the repetition, though it cannot be compared",
-    file: "db/rules/identity.sql",
+    file: "db/rules/requests.sql",
     before: "  if length(earlier.fingerprint) = length(recall_answer.fingerprint)\n    and ",
     after: "  if ",
     tests: ["http"],
@@ -174,7 +174,7 @@ export const CALLERS: readonly Mistake[] = [
   },
   {
     rule: "answers are kept for a day",
-    file: "db/rules/identity.sql",
+    file: "db/rules/requests.sql",
     before: "created_at < now() - interval '24 hours' returning 1",
     after: "created_at < now() - interval '12 hours' returning 1",
     tests: ["http"],

@@ -221,12 +221,15 @@ export const BARE: readonly Mistake[] = [
     tests: ["bare-sql"],
     only: "a page has",
   },
+  {
+    rule: "that the service acts is said of its transaction alone",
+    file: "db/rules/identity.sql",
+    before: "select set_config('app.actor_email', '(the service)', true);",
+    after: "select set_config('app.actor_email', '(the service)', false);",
+    tests: ["bare-sql"],
+    only: "what is said of a transaction",
+  },
   ...[
-    [
-      "that the service acts is said of its transaction alone",
-      "select set_config('app.actor_email', '(the service)', true);",
-      "select set_config('app.actor_email', '(the service)', false);",
-    ],
     [
       "whose token it was is said of its transaction alone",
       "set_config('app.person', coalesce(person::text, ''), true)",
@@ -243,7 +246,7 @@ export const BARE: readonly Mistake[] = [
       "perform set_config('role', scope, false);",
     ],
   ].map(([rule = "", before = "", after = ""]) => ({
-    ...{ rule, file: "db/rules/identity.sql", before, after },
+    ...{ rule, file: "db/rules/requests.sql", before, after },
     ...{ tests: ["bare-sql"], only: "what is said of a transaction" },
   })),
   {

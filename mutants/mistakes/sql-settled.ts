@@ -85,7 +85,7 @@ export const SETTLED: readonly Mistake[] = [
   },
   {
     rule: "a job of a request that is not traced has no trace",
-    file: "db/rules/identity.sql",
+    file: "db/rules/requests.sql",
     before: "nullif(current_setting('app.trace_parent', true), '')));",
     after: "current_setting('app.trace_parent', true)));",
     tests: ["trail"],
