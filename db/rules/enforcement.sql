@@ -13,7 +13,7 @@ begin
       select c.oid, c.relowner, pg_get_userbyid(c.relowner) as owner, c.relrowsecurity, c.relforcerowsecurity
       from pg_class as c where c.relnamespace = any (ours) and c.relkind in ('r', 'p')
     )
-    -- The owner of the tables needs it for the other files; whose everything is in the end: db/ownership.ts.
+    -- The owner of the tables needs it for the other files. Who owns everything in the end is decided in db/ownership.ts.
     select format('alter schema %I owner to %I', n.nspname, current_user)
     from pg_namespace as n where n.oid = any (ours) and pg_get_userbyid(n.nspowner) = any (roles)
     union all

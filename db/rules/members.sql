@@ -213,8 +213,8 @@ begin
 end
 $$;
 comment on function app_private.add_member is
-  'For the operator: makes a person an active member in a role, whatever they were before. '
-  'Refuses with 404 organization_not_found.';
+  'Makes a person an active member in a role, whatever they were before, for the operator or an appointment; the caller has '
+  'checked that this is allowed. Refuses with 404 organization_not_found.';
 
 create function app_public.set_member_role(
   org_uri text, user_email text, role app_public.organization_role, admin_email text

@@ -1,5 +1,6 @@
 -- Organizations: which are public, what makes one well-formed, and what their administrators may change.
 
+-- The search (choosing.sql) and the graph (graph-references.sql, worker/references.ts) show the same ones, by conditions of their own.
 create policy read on app_public.organizations for select to api_read using (status = 'active');
 
 create function app_private.validate_organization() returns trigger

@@ -36,7 +36,7 @@ begin atomic
   returning *;
 end;
 comment on function app_private.remember_user is
-  'For the operator: the person with this e-mail address, added if unknown. Names that are already known are kept.';
+  'The person with this e-mail address, added if unknown. Names that are already known are kept.';
 
 create function app_private.introduce_user(email text, first_name text, last_name text) returns app_public.users
 language sql

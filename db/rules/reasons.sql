@@ -1,5 +1,5 @@
--- Explains why a person may do something, or why not, in words taken from the rules that decide it. Only the
--- operator's tool calls these functions.
+-- Explains why a person may do something, or why not, in words taken from the rules that decide it, for the operator's
+-- tool. What asks for which permission is also told by `npm run migrate -- --plan` and in docs/authorization.md.
 
 -- A function, not a view: a migration locks every view and with it the tables that it reads, which here are PostgreSQL's own.
 create function app_private.permission_checks() returns table (permission text, name text, routine oid, roles name[])

@@ -22,8 +22,8 @@ begin
   end loop;
 
   -- What a role may do by itself, whatever it is granted: no policy and no grant would stop it. The login
-  -- inherits nothing: it can read no table until it switches to one of the other roles. Whether others may log in is left
-  -- to the operator.
+  -- inherits nothing: it can read no table until it switches to one of the other roles. Whether these may log in too is
+  -- left to the operator.
   for step in
     select format('alter role %I %s', r.rolname, concat_ws(' ',
       case when r.rolsuper then 'nosuperuser' end,
