@@ -86,6 +86,8 @@ describe.each(m.DOORS)("through %s", (name) => {
       org_member: ["list members"],
     };
 
+    test("is listed here for each role", () => expect(Object.keys(MAY).toSorted()).toEqual(ROLES.toSorted()));
+
     test.each(
       ROLES.flatMap((role) =>
         Object.keys(writes(role, { uri: "", name: "", domain: "" })).map((what) => [role, what] as const),

@@ -10,6 +10,7 @@ import { organizationTriples } from "../graph/reference-triples.ts";
 import { RECORDS } from "../records/index.ts";
 import { columnOf, fieldsOf } from "../records/record.ts";
 import type { Field, FieldType, RecordDescription } from "../records/record.ts";
+import { allRoutes } from "../server/resources/index.ts";
 import { createTestDatabase } from "./support/database.ts";
 import { ROOT } from "./support/process.ts";
 import type { TestDatabase } from "./support/database.ts";
@@ -269,3 +270,25 @@ test("a column is its wire name in snake case", () => {
     "description",
   ]);
 });
+
+test.each(Object.values(RECORDS))(
+  "that any status of a $kind may follow any other is said by its rule, its route and its field, or by none",
+  async ({ path, setStatus, fields }) => {
+    const [rule] = (
+      await database.owner.query<{ said: string }>(
+        "select obj_description(to_regproc($1), 'pg_proc') as said",
+        [`app_public.${setStatus}`],
+      )
+    ).rows;
+    const route = allRoutes({} as Parameters<typeof allRoutes>[0]).find(
+      (each) => each.path === `/v0/${path}/status`,
+    );
+    const says = (text = "") => /any status (may|can) (follow|be followed by) any other/i.test(text);
+    const said = { rule: rule?.said, route: route?.summary, field: fields["status"]?.description };
+    expect(Object.fromEntries(Object.entries(said).map(([where, text]) => [where, says(text)]))).toEqual(
+      says(rule?.said)
+        ? { rule: true, route: true, field: true }
+        : { rule: false, route: false, field: false },
+    );
+  },
+);
