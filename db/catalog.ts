@@ -84,6 +84,18 @@ export const organizationRoles = {
   org_member: { title: "member", description: "reads", permissions: ["members:read"] },
 } as const;
 
+/** What each role on the platform may do. */
+export const platformRoles = {
+  admin: ["claims:review", "roles:assign", "users:read"],
+  support: ["claims:review", "users:read"],
+} as const;
+
+/** The role that the approval of a claim gives, where none is named. */
+export const usualRole = "org_member" as const;
+
+/** How long a mailed link can be used, by the kind of the mail. */
+export const linkLasts = { sign_in: "15 minutes", confirm_claim: "7 days" } as const;
+
 /** The columns of the tables that records/ describes. */
 export const columns = {
   commitments: {

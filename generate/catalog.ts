@@ -21,6 +21,9 @@ export const catalogFile: Generated = {
         "organizationRoles",
         await organizationRoles(db),
       ],
+      ["What each role on the platform may do.", "platformRoles", await platformRoles(db)],
+      ["The role that the approval of a claim gives, where none is named.", "usualRole", await usualRole(db)],
+      ["How long a mailed link can be used, by the kind of the mail.", "linkLasts", await linkLasts(db)],
       ["The columns of the tables that records/ describes.", "columns", await columns(db)],
       ["How many characters a text may have, by its kind.", "longestText", await longestText(db)],
       ["The errors that the rules raise: status and sentence by code.", "errors", await errors(db)],
@@ -69,6 +72,26 @@ async function organizationRoles(db: pg.Pool): Promise<Record<string, Role>> {
     from unnest(enum_range(null::app_public.organization_role)) as r (role)
     left join app_public.organization_roles as w on w.role = r.role`);
   return Object.fromEntries(rows.map(({ role, ...about }) => [role, about]));
+}
+
+async function platformRoles(db: pg.Pool): Promise<Record<string, string[]>> {
+  const { rows } = await db.query<{ role: string; permissions: string[] }>(`
+    select r.role,
+      array(select p.permission from app_public.platform_permissions as p where p.role = r.role order by 1) as permissions
+    from unnest(enum_range(null::app_public.platform_role)) as r (role)`);
+  return Object.fromEntries(rows.map(({ role, permissions }) => [role, permissions]));
+}
+
+async function usualRole(db: pg.Pool): Promise<string> {
+  const { rows } = await db.query<{ role: string }>("select app_private.usual_role() as role");
+  return rows[0]!.role;
+}
+
+async function linkLasts(db: pg.Pool): Promise<Record<string, string>> {
+  const { rows } = await db.query<Record<string, string>>(
+    `select app_private.link_lasts('sign_in') as sign_in, app_private.link_lasts('confirm_claim') as confirm_claim`,
+  );
+  return rows[0]!;
 }
 
 type Column = { type: string; nullable?: true; initially?: string };

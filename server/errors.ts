@@ -5,7 +5,7 @@ import { DatabaseError } from "pg";
 import Negotiator from "negotiator";
 import type { Logger } from "pino";
 import { z } from "zod";
-import { errors as raisedByRules } from "../db/catalog.ts";
+import { errors as raisedByRules, linkLasts } from "../db/catalog.ts";
 import { routeOf } from "./access-log.ts";
 import { breakOff } from "./break-off.ts";
 import { RESPONSE_HEADERS } from "./headers.ts";
@@ -41,7 +41,7 @@ const RAISED_HERE = {
   ],
   sign_in_refused: [
     403,
-    "This sign-in is over: it can be finished once, within 15 minutes, and in the browser that began it. Begin again.",
+    `This sign-in is over: it can be finished once, within ${linkLasts.sign_in}, and in the browser that began it. Begin again.`,
   ],
   document_not_registered: [
     403,

@@ -393,6 +393,49 @@ describe("a claim", () => {
     }
   });
 
+  /** Does something while a function of the rules returns something else. */
+  async function whileItReturns(name: string, body: string, work: () => Promise<void>): Promise<void> {
+    const { rows } = await db().query<{ rule: string }>("select pg_get_functiondef(to_regproc($1)) as rule", [
+      `app_private.${name}`,
+    ]);
+    const { rule } = rows[0]!;
+    const [head] = rule.split(/\n(?:BEGIN ATOMIC| ?RETURN )/);
+    await db().query(`${head} return ${body}`);
+    try {
+      await work();
+    } finally {
+      await db().query(rule);
+    }
+  }
+
+  test("who may not review a claim is neither offered to decide it nor mailed about it", () =>
+    whileItReturns("may_review", `reviewer_email <> '${m.support}'`, async () => {
+      const id = await queue.claim(await m.addOrganization(db()));
+      expect(await queue.told(m.support, `claim_to_review('${id}')`)).toMatchObject({
+        isOpen: false,
+        roles: [],
+      });
+      expect((await support.open(`${QUEUE}/${id}`)).text).not.toContain('id="decision"');
+      const { rows } = await db().query(
+        "select recipient from app_private.mails where data ->> 'claimId' = $1 and kind = 'claim_queue'",
+        [id],
+      );
+      expect(rows).toEqual([{ recipient: m.platformAdmin }]);
+    }));
+
+  test("the usual role is the same to the page, to whoever names none, and to a form that is sent twice", () =>
+    whileItReturns("usual_role", "'org_contributor'::app_public.organization_role", async () => {
+      const { roles } = await queue.told(m.support, "claim_queue()");
+      expect(roles.find(({ isUsual }: { isUsual: boolean }) => isUsual).role).toBe("org_contributor");
+      const id = await queue.claim(await m.addOrganization(db()));
+      await queue.door.review({ claimId: id, action: "approve", adminEmail: m.support });
+      const asked = `has_decided_so('${id}', 'approve', null, null)`;
+      expect(await queue.told(m.support, asked)).toBe(true);
+      expect(await queue.told(m.support, `claim_to_review('${id}')`)).toMatchObject({
+        role: "org_contributor",
+      });
+    }));
+
   test("one's own has no form, nor has one that is decided, which says by whom and when", async () => {
     const org = await m.addOrganization(db());
     const own = await queue.claim(org, { userEmail: m.support });

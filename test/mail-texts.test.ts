@@ -25,7 +25,7 @@ describe("a mail", () => {
     expect(signIn.text).toContain("\n\nhttps://service.example/sign-in?a=1&b=2\n\n");
     expect(signIn.html).toContain('<a href="https://service.example/sign-in?a=1&amp;b=2">');
     const confirm = compose("confirm_claim", { link: "/confirm?x", orgName: "River" });
-    expect(confirm.text).toContain("to join River. Was it you? Then open this page within seven days");
+    expect(confirm.text).toContain("to join River. Was it you? Then open this page within 7 days");
     expect(confirm.text).toContain(`\n\n${PLATFORM}/confirm?x\n\n`);
     expect(compose("confirm_claim", { link: "/x", orgName: undefined }).text).toContain(
       "a new organization.",

@@ -2,7 +2,7 @@
 // and never more than one line where one line is meant.
 
 import { html } from "hono/html";
-import { choices } from "../db/catalog.ts";
+import { choices, linkLasts } from "../db/catalog.ts";
 
 /** The data for a mail about an organization claim: app_private.claim_mail_data. */
 export type ClaimMailData = {
@@ -83,7 +83,9 @@ const COMPOSERS: Record<MailKind, Composer> = {
   sign_in: ({ link }) => ({
     subject: "Your link to sign in",
     parts: [
-      { text: "Open this link in the browser in which you asked for it, within 15 minutes. It works once:" },
+      {
+        text: `Open this link in the browser in which you asked for it, within ${linkLasts.sign_in}. It works once:`,
+      },
       { link },
       {
         text: "If you did not ask for it, ignore this mail: the link works only in that browser.",
@@ -95,7 +97,7 @@ const COMPOSERS: Record<MailKind, Composer> = {
     subject: "Please confirm your e-mail address",
     parts: [
       {
-        text: `Somebody has asked in your name to join ${orgName === undefined ? "a new organization" : line(orgName)}. Was it you? Then open this page within seven days, and confirm it there:`,
+        text: `Somebody has asked in your name to join ${orgName === undefined ? "a new organization" : line(orgName)}. Was it you? Then open this page within ${linkLasts.confirm_claim}, and confirm it there:`,
       },
       { link: `${platformUrl}${link}` },
       { text: "If it was not you, there is nothing you need to do." },

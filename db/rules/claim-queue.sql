@@ -68,7 +68,7 @@ begin atomic
     'status', app_private.review_status(claim.status), 'isProven', claim.email_verified,
     'domainMatch', claim.domain_match and not claim.org_domain_stated,
     'reviewedBy', r.email, 'reviewedAt', claim.reviewed_at,
-    'isOpen', claim.status = 'pending_review',
+    'isOpen', claim.status = 'pending_review' and app_private.may_review(claim, app_private.current_person()),
     'isOwn', lower(u.email) = lower(app_private.current_person()))
   from app_public.users as u
   left join app_public.users as r on r.user_id = claim.reviewed_by
@@ -83,7 +83,7 @@ begin atomic
   -- As in review_organization_claim, a reviewer may give any role.
   with roles as (
     select r.role, r.description, count(p.permission) as powers,
-      case when is_new_org then app_private.manages_members(r.role) else r.role = 'org_member' end as fits
+      case when is_new_org then app_private.manages_members(r.role) else r.role = app_private.usual_role() end as fits
     from app_public.organization_roles as r
     left join app_public.organization_permissions as p on p.role = r.role
     group by r.role, r.description
@@ -393,7 +393,7 @@ begin atomic
     where c.claim_id = has_decided_so.claim_id and lower(u.email) = lower(app_private.current_person())
       and c.status = (case action when 'approve' then 'approved' when 'reject' then 'rejected' end)::app_public.organization_claim_status
       and c.review_notes is not distinct from app_private.trimmed(notes)
-      and (action = 'reject' or coalesce(c.asked_role, c.granted_role) = coalesce(role, 'org_member')));
+      and (action = 'reject' or coalesce(c.asked_role, c.granted_role) = coalesce(role, app_private.usual_role())));
 end;
 comment on function app_private.has_decided_so is
   'Whether the person who is calling has already decided a claim in exactly this way: when a form is sent twice, nothing is '

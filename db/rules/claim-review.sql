@@ -25,9 +25,14 @@ $$;
 comment on function app_private.require_review is
   'Refuses with 403 permission_required a person who may not review the claim.';
 
+create function app_private.usual_role() returns app_public.organization_role
+language sql immutable
+return 'org_member'::app_public.organization_role;
+comment on function app_private.usual_role is 'The role that an approval gives, where the reviewer names no other.';
+
 create function app_public.review_organization_claim(
   claim_id uuid, action app_public.claim_review_action, admin_email text,
-  notes text default null, role app_public.organization_role default 'org_member'
+  notes text default null, role app_public.organization_role default null
 ) returns app_public.organization_claim_decision
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -39,7 +44,7 @@ declare
 begin
   admin_email := app_private.acting_email(admin_email);
   notes := app_private.trimmed(notes);
-  role := coalesce(role, 'org_member');
+  role := coalesce(role, app_private.usual_role());
   perform app_private.refuse_problems(
     app_private.required_problems('claimId', claim_id::text)
     || app_private.required_problems('action', action::text)
@@ -96,8 +101,8 @@ comment on function app_public.review_organization_claim is
   E'@resultFieldName decision\n@actor admin_email\nApproves a waiting claim, with a role in the organization, or rejects it with notes that say why. Reviewers are '
   'people who may manage the members of the organization that the claim was sent to, and platform users with '
   'claims:review, who may give any role. Nobody may review their own claim. warnings says no_administrator where an approval '
-  'leaves the organization without anybody who manages its members, and already_member if the claimant already was a member, which stays as it '
-  'was, and is suspended or has another role than asked. Errors: 400 validation_failed, '
+  'leaves the organization without anybody who manages its members, and already_member if the claimant already was a member, and is suspended '
+  'or has another role than was asked for: the membership stays as it was. Errors: 400 validation_failed, '
   '403 not_your_identity, key_not_for_person, key_not_for_organization, permission_required, insufficient_scope, 404 claim_not_found, 409 already_reviewed.';
 
 create function app_private.settle_proposal(org_uri text) returns void

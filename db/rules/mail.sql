@@ -33,7 +33,7 @@ language sql stable
 set search_path = pg_catalog, pg_temp
 begin atomic
   select u from app_public.users as u
-  where u.user_id <> claim.user_id and u.user_id in (
+  where u.user_id <> claim.user_id and app_private.may_review(claim, u.email) and u.user_id in (
     select m.user_id from app_private.organization_managers as m
     where claim.routed_to = 'organization' and m.org_uri = claim.org_uri
     union

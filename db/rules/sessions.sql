@@ -18,13 +18,20 @@ return app_private.session_is_live(session) and (session.issuer is null or (
 comment on function app_private.session_is_accepted is
   'Whether a session is valid, and the provider that it was begun at still trusted for the address of its person.';
 
+create function app_private.link_lasts(kind text) returns text
+language sql immutable
+return case kind
+  when 'sign_in' then '15 minutes'
+  -- Longer: claims wait for a review anyway, and the recipient did not ask for the mail.
+  when 'confirm_claim' then '7 days'
+end;
+comment on function app_private.link_lasts is
+  'How long a link that is mailed can be used, by the kind of the mail, in the words that mails and pages say it in.';
+
 create function app_private.sign_in_is_open(begun app_private.sign_ins) returns boolean
 language sql stable
-return begun.created_at > now() - case
-  -- A link to confirm claims lasts longer: claims wait for a review anyway, and its recipient did not ask for the mail.
-  when begun.browser_hash is null then interval '7 days'
-  else interval '15 minutes'
-end;
+return begun.created_at > now() - app_private.link_lasts(
+  case when begun.browser_hash is null then 'confirm_claim' else 'sign_in' end)::interval;
 comment on function app_private.sign_in_is_open is 'Whether a link, or a provider''s answer, has not expired.';
 
 -- Generated once per installation and never logged: a digest of the address alone could be reversed by trying addresses.
@@ -248,7 +255,7 @@ begin atomic
   -- A mail is of no use once its link has expired.
   delete from app_private.mails
   where kind = 'sign_in' and created_at < now() - interval '1 day'
-    or kind = 'confirm_claim' and created_at < now() - interval '7 days';
+    or kind = 'confirm_claim' and created_at < now() - app_private.link_lasts(kind)::interval;
   delete from app_private.sign_ins as s where not app_private.sign_in_is_open(s);
   delete from app_private.sessions as s where not app_private.session_is_live(s);
 end;

@@ -90,7 +90,7 @@ export const DESK_WORDS: readonly Mistake[] = [
     ],
     [
       "another role makes another decision",
-      "(action = 'reject' or coalesce(c.asked_role, c.granted_role) = coalesce(role, 'org_member'))",
+      "(action = 'reject' or coalesce(c.asked_role, c.granted_role) = coalesce(role, app_private.usual_role()))",
       "true",
       "second time",
     ],
@@ -102,7 +102,7 @@ export const DESK_WORDS: readonly Mistake[] = [
     ],
     [
       "a role that is left out is that of a member the second time too",
-      "c.granted_role) = coalesce(role, 'org_member')",
+      "c.granted_role) = coalesce(role, app_private.usual_role())",
       "c.granted_role) = role",
       "second time",
     ],

@@ -200,11 +200,19 @@ export const CLAIMS: readonly Mistake[] = [
   {
     rule: "nobody is told of their own request or claim",
     file: "db/rules/mail.sql",
-    before: "where u.user_id <> claim.user_id and u.user_id in (",
-    after: "where u.user_id in (",
+    before: "where u.user_id <> claim.user_id and app_private.may_review(claim, u.email) and u.user_id in (",
+    after: "where app_private.may_review(claim, u.email) and u.user_id in (",
     tests: ["mail"],
     only: "who is told what",
     survives: "who manages an organization's members is a member, and cannot claim it",
+  },
+  {
+    rule: "nobody is told of a claim that they may not review, whatever else the rule of review is",
+    file: "db/rules/mail.sql",
+    before: " and app_private.may_review(claim, u.email)",
+    after: "",
+    tests: ["claim-to-review"],
+    only: "who may not review",
   },
   {
     rule: "who takes a claim back is told nothing",

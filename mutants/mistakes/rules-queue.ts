@@ -119,6 +119,14 @@ export const QUEUES: readonly Mistake[] = [
     only: "what is told of others",
   },
   {
+    rule: "nobody is offered to decide about a claim that they may not review",
+    file: QUEUE,
+    before: " and app_private.may_review(claim, app_private.current_person()),",
+    after: ",",
+    tests: ["claim-to-review"],
+    only: "who may not review",
+  },
+  {
     rule: "nobody is offered to decide about their own claim",
     file: QUEUE,
     before: `item @> '{"isOpen": true, "isOwn": false}'`,

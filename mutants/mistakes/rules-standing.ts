@@ -217,7 +217,7 @@ export const STANDING: readonly Mistake[] = [
   {
     rule: "a link to confirm claims is mailed for as long as it works",
     file: "db/rules/sessions.sql",
-    before: "or kind = 'confirm_claim' and created_at < now() - interval '7 days';",
+    before: "or kind = 'confirm_claim' and created_at < now() - app_private.link_lasts(kind)::interval;",
     after: "or kind = 'confirm_claim' and created_at < now() - interval '1 day';",
     tests: ["confirm-address"],
     only: "log, and forgotten with the mail",

@@ -130,8 +130,8 @@ export const MORE_SLIPS: readonly Mistake[] = [
   {
     rule: "a link is good for a quarter of an hour",
     file: "db/rules/sessions.sql",
-    before: "else interval '15 minutes'",
-    after: "else interval '20 minutes'",
+    before: "when 'sign_in' then '15 minutes'",
+    after: "when 'sign_in' then '20 minutes'",
     tests: ["sign-in"],
     only: "15 minutes 1 second",
   },

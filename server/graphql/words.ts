@@ -1,7 +1,7 @@
 // Descriptions of the schema's names that have none elsewhere: in comments of tables and functions, in
 // records/ or in db/churches/columns.ts. A key is a type, a type with a field or value, or a name that means
 // the same everywhere.
-import { organizationRoles } from "../../db/catalog.ts";
+import { organizationRoles, platformRoles, usualRole } from "../../db/catalog.ts";
 import { CHURCH_COLUMNS } from "../../db/churches/columns.ts";
 import { actingEmail } from "../rest/schemas.ts";
 import { churchQuery } from "../resources/church-schemas.ts";
@@ -108,10 +108,16 @@ export const WORDS: ReadonlyMap<string, string> = new Map<string, string>([
       active: "It is public.",
       rejected: "No claim to it was approved.",
     }),
-    ...enumeration("PlatformRole", "A person's role on the platform.", {
-      admin: "Reviews claims, and gives and takes roles.",
-      support: "Helps people; sees who they are.",
-    }),
+    ...enumeration(
+      "PlatformRole",
+      "A person's role on the platform.",
+      Object.fromEntries(
+        Object.entries(platformRoles).map(([role, permissions]) => [
+          role,
+          permissions.length > 0 ? `May: ${permissions.join(", ")}.` : "May do nothing more than others.",
+        ]),
+      ),
+    ),
     ...enumeration("PlatformRoleAction", "What becomes of a role on the platform.", {
       grant: "The person has it from now on.",
       revoke: "The person no longer has it.",
@@ -140,7 +146,7 @@ export const WORDS: ReadonlyMap<string, string> = new Map<string, string>([
     userFirstName: "The claimant's first name.",
     userLastName: "The claimant's last name.",
     role: "The person's role in the organization.",
-    "ReviewOrganizationClaimInput.role": "The claimant's role if approved; org_member by default.",
+    "ReviewOrganizationClaimInput.role": `The claimant's role if approved; ${usualRole} by default.`,
     "OwnOrganizationClaim.role": "The role that the approval gave.",
     platformRoles: "The person's roles on the platform.",
     "SetPlatformRoleInput.role": "The role to give or take.",

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { choices, enums } from "../../db/catalog.ts";
+import { choices, enums, usualRole } from "../../db/catalog.ts";
 import * as m from "./membership-schemas.ts";
 import { REFUSALS } from "../rest/route.ts";
 import type { RestRoute } from "../rest/route.ts";
@@ -100,7 +100,7 @@ const claimReview = z.strictObject({
   role: m.organizationRole
     .nullable()
     .optional()
-    .describe("The claimant's role if approved; org_member by default."),
+    .describe(`The claimant's role if approved; ${usualRole} by default.`),
 });
 
 export const claimReviewRoutes: RestRoute[] = [

@@ -2,6 +2,7 @@
 // only shows a page with a button that confirms, because programs that scan mails follow links.
 import type { Request, RequestHandler } from "express";
 import { html } from "hono/html";
+import { linkLasts } from "../../../db/catalog.ts";
 import { ApiError } from "../../errors.ts";
 import { readCookie, SESSION } from "../../identity/cookies.ts";
 import { networkOf } from "../../identity/network.ts";
@@ -105,7 +106,6 @@ function secretOf(request: Request, token: unknown): string | undefined {
 
 function over(): ApiError {
   return new ApiError("sign_in_refused", {
-    message:
-      "This link has already been used, or is older than seven days. Sign in to see what is waiting for you.",
+    message: `This link has already been used, or is older than ${linkLasts.confirm_claim}. Sign in to see what is waiting for you.`,
   });
 }

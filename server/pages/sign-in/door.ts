@@ -2,6 +2,7 @@
 import type { Request, RequestHandler } from "express";
 import { html } from "hono/html";
 import { isLoopback } from "../../../config.ts";
+import { linkLasts } from "../../../db/catalog.ts";
 import type { Database } from "../../database.ts";
 import type { Door } from "../../door.ts";
 import { ApiError } from "../../errors.ts";
@@ -72,8 +73,8 @@ function showSignIn({ provider, ownUrl }: SignInParts): RequestHandler {
       return sendPage(request, response, {
         title: "Check your mail",
         content: html`<p>
-          A link is on its way to the address that you gave. It works once, for 15 minutes, and only in this
-          browser.
+          A link is on its way to the address that you gave. It works once, for ${linkLasts.sign_in}, and only
+          in this browser.
         </p>`,
       });
     }
