@@ -77,8 +77,9 @@ const RAISED_HERE = {
 
 export type ErrorCode = keyof typeof RAISED_HERE | keyof typeof raisedByRules;
 
+const known: Record<ErrorCode, Registered> = { ...raisedByRules, ...RAISED_HERE };
 /** Every error: its status, and the sentence used where there is no better one. */
-export const ERRORS: Readonly<Record<ErrorCode, Registered>> = { ...raisedByRules, ...RAISED_HERE };
+export const ERRORS: Readonly<typeof known> = known;
 
 type ErrorBody = {
   error: string;
@@ -263,8 +264,11 @@ const SETTING_REFUSED = "call_string_check_hook";
 
 function fromDatabase(error: DatabaseError): ApiError {
   const state = error.code ?? "";
-  const raised = state.startsWith("PT") ? registered(error.detail) : undefined;
+  const [, status] = /^PT([45]\d\d)$/.exec(state) ?? [];
+  const raised = status && (error.detail as ErrorCode | undefined);
   if (raised) {
+    // app_private.refuse raises nothing that the rules do not register, which an operator may have done since this process began.
+    known[raised] ??= [Number(status), error.message];
     const hint = parseJson(error.hint);
     const parsed = details.safeParse(hint);
     if (parsed.success && raised === "validation_failed")
@@ -288,10 +292,6 @@ function fromDatabase(error: DatabaseError): ApiError {
   if (state === "57014") return refuse("query_timeout");
   if (isSick(error)) return refuse("database_unavailable");
   return refuse("internal_error");
-}
-
-function registered(code: string | undefined): ErrorCode | undefined {
-  return code !== undefined && Object.hasOwn(ERRORS, code) ? (code as ErrorCode) : undefined;
 }
 
 // The answer was lost, not necessarily the request.

@@ -407,3 +407,26 @@ describe.each(Object.values(RECORDS))("$kind", (record) => {
     PATIENCE_MS,
   );
 });
+
+test("what an operator's rules refuse since the server has started is answered with their code, status and sentence", async () => {
+  await service.database.owner.query(`
+    create function app_private.enough() returns trigger language plpgsql as $$
+    begin
+      raise exception using errcode = 'PT409', detail = 'enough_needs', message = 'There are enough needs.';
+    end $$;
+    create trigger enough before insert on app_public.needs for each row execute function app_private.enough()`);
+  try {
+    const { need } = RECORDS;
+    const input = {
+      orgUri: ORG,
+      orgName: "River",
+      declaredByEmail: admin,
+      needDescription: "x",
+      accelerators: ["PRA"],
+    };
+    const outcome = { code: "enough_needs", status: 409, details: undefined };
+    expect(await create(need, input)).toEqual([outcome, outcome]);
+  } finally {
+    await service.database.owner.query("drop function app_private.enough cascade");
+  }
+});

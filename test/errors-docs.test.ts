@@ -43,7 +43,8 @@ function fit(texts: ReadonlyMap<string, string>) {
   const weigh = (words: Iterable<string>) =>
     [...words].reduce((sum, word) => sum + Math.log(described.size / inHowMany.get(word)!) ** 2, 0);
   return (sentence: string, code: string) => {
-    const words = described.get(code)!;
+    const words = described.get(code);
+    if (!words) throw new Error(`docs/errors.md does not explain ${code}`);
     return weigh([...wordsOf(sentence)].filter((word) => words.has(word))) / Math.sqrt(weigh(words));
   };
 }

@@ -195,6 +195,14 @@ export const REST: readonly Mistake[] = [
     only: "takes any status",
   },
   {
+    rule: "what an operator's rules refuse since the server has started is not taken for a failure",
+    file: "server/errors.ts",
+    before: "known[raised] ??= [Number(status), error.message];",
+    after: "",
+    tests: ["both-doors"],
+    only: "an operator's rules refuse",
+  },
+  {
     rule: "the next page is as long as this one",
     file: "server/rest/list.ts",
     before: 'const given = ["limit", ...Object.keys(filtersOf(list))].filter',
