@@ -1,5 +1,6 @@
 // The three kinds of record through REST: the answer on creation, and exactly which fields an item has.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { enums } from "../db/catalog.ts";
 import { RECORDS } from "../records/index.ts";
 import { fieldsOf } from "../records/record.ts";
 import type { FieldType, RecordKind } from "../records/record.ts";
@@ -183,6 +184,26 @@ describe.each(CASES)("$name", (record) => {
       [record.other, record.initial, contributor],
       [record.initial, record.other, contributor],
     ]);
+  });
+
+  test("may go from each of its statuses to each other", async () => {
+    const { body } = await post(record.create, record.least);
+    const { setStatus, statuses } = RECORDS[record.kind];
+    const client = await service.database.owner.connect();
+    const set = (status: string) =>
+      client.query(`select from app_public.${setStatus}($1, $2, $3)`, [body[record.id], status, contributor]);
+    const refused: string[] = [];
+    for (const from of enums[statuses as keyof typeof enums]) {
+      for (const to of enums[statuses as keyof typeof enums]) {
+        await client.query("begin; set local role api_write");
+        await set(from)
+          .then(() => set(to))
+          .catch(() => refused.push(`${from} → ${to}`));
+        await client.query("rollback");
+      }
+    }
+    client.release();
+    expect(refused).toEqual([]);
   });
 
   test("refuses a status of another kind of record", async () => {
