@@ -423,6 +423,19 @@ describe("a claim", () => {
       expect(rows).toEqual([{ recipient: m.platformAdmin }]);
     }));
 
+  test("who reviews for the platform decides about claims to an organization of their own too", async () => {
+    const org = await m.addOrganization(db());
+    await db().query(
+      `insert into app_public.memberships (org_uri, user_id, role)
+       select $1, user_id, 'org_member' from app_public.users where email = $2`,
+      [org.uri, m.support],
+    );
+    const claimId = await queue.claim(org);
+    expect(await queue.told(m.support, `claim_to_review('${claimId}')`)).toMatchObject({ isOpen: true });
+    const review = { claimId, action: "reject", notes: "Not ours.", adminEmail: m.support };
+    expect((await queue.door.review(review)).refusal).toBeUndefined();
+  });
+
   test("the usual role is the same to the page, to whoever names none, and to a form that is sent twice", () =>
     whileItReturns("usual_role", "'org_contributor'::app_public.organization_role", async () => {
       const { roles } = await queue.told(m.support, "claim_queue()");
