@@ -102,7 +102,11 @@ function difference(before: string, after: string): string[] {
   return hunks.flatMap(({ lines }, index) => [...(index > 0 ? ["…"] : []), ...lines]);
 }
 
-/** Adds a final line feed, without which the last line would count as changed. */
+/**
+ * With each row of VALUES in a line of its own: PostgreSQL writes all of them in one, such as all errors of the rules. And with a
+ * final line feed, without which the last line would count as changed.
+ */
 function ending(definition: string): string {
-  return definition === "" || definition.endsWith("\n") ? definition : `${definition}\n`;
+  const rows = definition.replaceAll("), (", "),\n   (");
+  return rows === "" || rows.endsWith("\n") ? rows : `${rows}\n`;
 }

@@ -76,6 +76,22 @@ test("of a long text two lines around each difference are shown, and what is lef
   );
 });
 
+test("of a list of rows, which is one line to PostgreSQL, the row that is new is shown", () => {
+  const rows = (...codes: string[]) => ` VALUES ${codes.map((code) => `(404,'${code}'::text)`).join(", ")};`;
+  const change = {
+    kind: "function" as const,
+    name: "errors()",
+    before: rows("a", "b"),
+    after: rows("a", "new", "b"),
+  };
+  expect(planReport({ ...NOTHING, changes: [change] }, "text").slice(-4)).toEqual([
+    "  ~ errors()",
+    "        VALUES (404,'a'::text),",
+    "      +   (404,'new'::text),",
+    "          (404,'b'::text);",
+  ]);
+});
+
 test("only rows that are written are counted, a single one too", () => {
   const rows = [
     { table: "app_public.users", added: 1, changed: 0, deleted: 2 },
