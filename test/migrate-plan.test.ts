@@ -514,6 +514,12 @@ test("a function that is renamed where it is made, and not where PL/pgSQL calls 
   );
 });
 
+test("a table is not taken for a function that is not there", async () => {
+  const into = "insert into app_private.idempotent_answers";
+  await edit("rules/requests.sql", `${into} (`, `${into}(`);
+  expect(changesAnything(await plan())).toBe(true);
+});
+
 test.each(["rules/Ours.SQL", "migrations/9000_later.Sql"])(
   "%s, which no other file would be taken for, is not left out without a word",
   async (path) => {

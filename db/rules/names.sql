@@ -9,7 +9,8 @@ declare
     join pg_namespace as n on n.oid = p.pronamespace,
       regexp_matches(regexp_replace(p.prosrc, '--[^\n]*', '', 'g'), '\m(app_(?:private|public)\.\w+)\(', 'g') as found (names),
       lateral (select names[1]) as called (name)
-    where n.nspname in ('app_public', 'app_private', 'rest') and not exists (
+    -- A table may stand before a parenthesis too.
+    where n.nspname in ('app_public', 'app_private', 'rest') and to_regclass(called.name) is null and not exists (
       select from pg_proc as there where format('%s.%s', there.pronamespace::regnamespace, there.proname) = called.name));
 begin
   if lacking is not null then

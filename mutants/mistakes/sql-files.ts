@@ -89,4 +89,12 @@ export const SQL_FILES: readonly Mistake[] = [
     after: "",
     only: "a mistake within",
   },
+  {
+    rule: "a table is not taken for a function that is not there",
+    file: "db/rules/names.sql",
+    before: " and to_regclass(called.name) is null and not exists",
+    after: " and not exists",
+    tests: ["migrate-plan"],
+    only: "a table is not taken",
+  },
 ];
