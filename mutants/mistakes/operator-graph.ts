@@ -33,8 +33,8 @@ export const OPERATOR_GRAPH: readonly Mistake[] = [
   {
     rule: "no difference is told of the end of a text",
     file: "admin/plan-report.ts",
-    before: 'definition === "" || definition.endsWith("\\n") ? definition : `${definition}\\n`',
-    after: "definition",
+    before: 'rows === "" || rows.endsWith("\\n") ? rows : `${rows}\\n`',
+    after: "rows",
     tests: ["plan-report"],
   },
   {
