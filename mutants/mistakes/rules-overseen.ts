@@ -304,6 +304,12 @@ export const OVERSEEN: readonly Mistake[] = [
     "y += MORE + GAP;",
     "y += MORE;",
   ]),
+  ...slips("page-parts", "server/pages/record/drawing.ts", [
+    "room between any two boxes",
+    "what follows does not lie over how many are not shown",
+    "y += MORE + GAP;",
+    "",
+  ]),
   ...slips("overview-page", "server/pages/overview/accelerators.ts", [
     "the twenty with the most needs",
     "twenty accelerators are told",
