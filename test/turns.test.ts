@@ -337,8 +337,9 @@ describe("by the clock", () => {
     expect(shares.lent()).toEqual(["a2"]);
   });
 
-  test("a slot that came back while the process stood still is there for who has waited for as long as may be", async () => {
-    const shares = taker(new Shares({ ...many, slots: 1 }));
+  test("a slot that came back while the process stood still is there for who has waited for as long as may be, and waits no more", async () => {
+    const own = new Shares({ ...many, slots: 1 });
+    const shares = taker(own);
     await shares.take("b1");
     const waiting = shares.take("a1");
     // Timers come before what is to be read.
@@ -346,6 +347,7 @@ describe("by the clock", () => {
     await shares.give("b1");
     await waiting;
     expect(shares.lent()).toEqual(["a1"]);
+    expect(own.usage).toEqual({ used: 1, waiting: 0 });
   });
 
   test("while no slot comes back, nobody has waited for others", async () => {

@@ -82,4 +82,12 @@ export const SERVER_TURNS: readonly Mistake[] = [
     tests: ["turns"],
     only: "stood still",
   },
+  {
+    rule: "who is let in when their patience has run out leaves the queue once",
+    file: "server/shares.ts",
+    before: "queue.has(waiting) && waiting.refuse(new ServiceBusy());",
+    after: "waiting.refuse(new ServiceBusy());",
+    tests: ["turns"],
+    only: "stood still",
+  },
 ];
