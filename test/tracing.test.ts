@@ -134,7 +134,7 @@ test("a GraphQL mutation too", async () => {
   expect(texts.join("\n")).toContain("declare_need");
 });
 
-test("a request says who has sent it, by no address, and what they were refused", async () => {
+test("a request says who has sent it, by no address, what they were refused, and its route without an id", async () => {
   const about = async (id: string | null) => {
     const span = await eventually(() => {
       const found = spans().find((each) => attribute(each, "app.request_id")?.stringValue === id);
@@ -143,6 +143,8 @@ test("a request says who has sent it, by no address, and what they were refused"
     }, 15_000);
     const errors = attribute(span, "app.errors") as { arrayValue?: unknown } | undefined;
     return {
+      name: span.name,
+      route: attribute(span, "http.route")?.stringValue,
       key: attribute(span, "app.key_id")?.stringValue,
       person: attribute(span, "app.person_id")?.stringValue,
       errors: errors?.arrayValue,
@@ -151,6 +153,7 @@ test("a request says who has sent it, by no address, and what they were refused"
   const ask = (headers: Record<string, string>) => fetch(`${service.url}/v0/needs/x`, { headers });
   const byKey = await ask({ authorization: `Bearer ${service.keys.read}` });
   expect(await about(byKey.headers.get("x-request-id"))).toEqual({
+    ...{ name: "GET /v0/needs/:needId", route: "/v0/needs/:needId" },
     key: await keyIdOf(service.database.owner, service.keys.read),
     person: undefined,
     errors: { values: [{ stringValue: "validation_failed" }] },
@@ -158,6 +161,7 @@ test("a request says who has sent it, by no address, and what they were refused"
   const visitor = await new Visitor(service).signIn(contributor);
   const byPerson = await visitor.open("/organizations");
   expect(await about(byPerson.headers.get("x-request-id"))).toEqual({
+    ...{ name: "GET /organizations", route: "/organizations" },
     key: undefined,
     person: expect.stringMatching(/^[\da-f-]{36}$/),
     errors: { values: [] },

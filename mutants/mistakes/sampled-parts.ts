@@ -124,6 +124,14 @@ export const SAMPLED_PARTS: readonly Mistake[] = [
     only: "led to the review",
   },
   {
+    rule: "a span names its route, without the id of a record",
+    file: "server/access-log.ts",
+    before: '"http.route": routeOf(request)',
+    after: '"http.route": request.path',
+    tests: ["tracing"],
+    only: "says who has sent it",
+  },
+  {
     rule: "a span names the person who has asked",
     file: "server/access-log.ts",
     before: '    "app.person_id": person?.id,\n',
