@@ -128,10 +128,15 @@ describe("an answer", () => {
   });
 
   test("of triples is Turtle with the prefixes that it needs, each subject once", async () => {
-    const triples = `<urn:a> a <${NS}Need> . <urn:b> <urn:p> 5 . <urn:a> <urn:p> "x"@fr .`;
-    const said = (await shown("describe", triples)).join(" ").replaceAll("&lt;", "<").replaceAll("&gt;", ">");
+    const turtle = async (triples: string) =>
+      (await shown("describe", triples)).join(" ").replaceAll("&lt;", "<").replaceAll("&gt;", ">");
+    const said = await turtle(`<urn:a> a <${NS}Need> . <urn:b> <urn:p> 5 . <urn:a> <urn:p> "x"@fr .`);
     expect(said).toContain(`@prefix ns: <${NS}>`);
     expect(said).toMatch(/<urn:a> a ns:Need; <urn:p> "x"@fr\. <urn:b> <urn:p> 5/);
+    const day = await turtle(`<urn:a> <urn:p> "2026-03-02"^^<${XSD}date> .`);
+    expect(day).toMatch(/"2026-03-02"\^\^xsd:date/);
+    expect(day).toContain(`@prefix xsd: <${XSD}>`);
+    expect(day).not.toContain("@prefix ns:");
     expect(await shown("construct", "")).toEqual(["0 triples", "Nothing in the graph matches.", "Download"]);
   });
 

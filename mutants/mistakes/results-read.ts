@@ -63,6 +63,12 @@ export const RESULTS_READ: readonly Mistake[] = [
       "...[subject.value, predicate.value, object.value],",
       "...[subject.value, predicate.value],",
     ],
+    [
+      "is Turtle with",
+      "a graph has the prefixes of the types of its values",
+      'object.termType === "Literal" ? object.datatype.value : "",',
+      "",
+    ],
   ),
   ...slips(
     "server/pages/sparql/result.ts",
