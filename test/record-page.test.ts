@@ -503,6 +503,13 @@ test("what is not there is not found, in words", async () => {
   }
 });
 
+test("a record is found by its id in capitals too", async () => {
+  const [, kind, id] = paths.need.split("/");
+  const { status, text } = await open(`/${kind}/${id!.toUpperCase()}`);
+  expect(status).toBe(200);
+  expect(text).toContain("Bring audio");
+});
+
 test("what is stored is text, whatever it says, and in no field too long", async () => {
   const [id] = await insert(
     `insert into app_public.needs (org_uri, org_name, declared_by_email, need_description, accelerators,

@@ -131,6 +131,14 @@ export const PAGES_FRAME: readonly Mistake[] = [
     only: "there is not found, in words",
   },
   {
+    rule: "an id in capitals is the same id",
+    file: "server/pages/record/page.ts",
+    before: "-[\\da-f]{12}$/i;",
+    after: "-[\\da-f]{12}$/;",
+    tests: ["record-page"],
+    only: "id in capitals",
+  },
+  {
     rule: "a page of a record that was refused says why",
     file: "server/pages/record/page.ts",
     before: "case when i.\"graphStatus\" = 'rejected'",
