@@ -211,6 +211,23 @@ describe("announcements", () => {
     }
   });
 
+  test("may begin late where the service starts on a busy machine", async () => {
+    type Query = (this: pg.Client, text: unknown) => Promise<unknown>;
+    const asked = pg.Client.prototype as unknown as { query: Query };
+    const { query } = asked;
+    jest.spyOn(asked, "query").mockImplementationOnce(async function (this: pg.Client, text) {
+      // Later on, that is too long.
+      await sleep(2_000);
+      return query.call(this, text);
+    });
+    try {
+      await listen(database.serverUrl).start(postgres.probes);
+      expect(heard[0]).toBe("listening");
+    } finally {
+      jest.restoreAllMocks();
+    }
+  });
+
   test("keep the service from starting as soon as the connection is lost on which they are to arrive", async () => {
     const { port } = new URL(database.serverUrl);
     const way = (line = await forwardTo(() => Number(port)));

@@ -299,6 +299,14 @@ export const IDENTITY_BORDERS: readonly Mistake[] = [
     only: "keep no connection",
   },
   {
+    rule: "who starts on a busy machine waits longer for the first answer than for a beat",
+    file: "server/identity/announcements.ts",
+    before: "makeSure ? CONNECT_TIMEOUT_MS : BEAT_PATIENCE_MS",
+    after: "BEAT_PATIENCE_MS",
+    tests: ["postgres-parts"],
+    only: "may begin late",
+  },
+  {
     rule: "a connection on which announcements never began is closed",
     file: "server/identity/announcements.ts",
     before: "    } catch {\n      lost();\n      client.connection.stream.destroy();\n",
