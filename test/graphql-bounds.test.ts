@@ -281,9 +281,9 @@ test.each<[what: string, within: [string, object?], beyond: [string, object?], m
   ],
   [
     "characters of a text in a filter",
-    filtered({ needDescription: { includesInsensitive: "x".repeat(2_000) } }),
-    filtered({ needDescription: { includesInsensitive: "x".repeat(2_001) } }),
-    /characters of a text in needs\(filter:\) must not exceed 2,000/,
+    filtered({ needDescription: { includesInsensitive: "x".repeat(2_048) } }),
+    filtered({ needDescription: { includesInsensitive: "x".repeat(2_049) } }),
+    /characters of a text in needs\(filter:\) must not exceed 2,048/,
   ],
   [
     "depth",

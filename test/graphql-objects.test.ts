@@ -53,6 +53,21 @@ test("every record is found again by its id, whatever it is", async () => {
   expect(node).toEqual({ needDescription: "b", organization: { name: "Harbor Trust" } });
 });
 
+test("an organization with the longest URI is found by it, and by its id", async () => {
+  const { owner } = service.database;
+  const uri = `https://data.example.org/${"日".repeat(2_023)}`;
+  await owner.query("insert into app_public.organizations (org_uri, name) values ($1, 'Long')", [uri]);
+  const { organization } = await ask(
+    service,
+    "query ($uri: String!) { organization(orgUri: $uri) { id orgUri } }",
+    { uri },
+  );
+  const { id } = organization;
+  const { node } = await ask(service, "query ($id: ID!) { node(id: $id) { id } }", { id });
+  expect([organization.orgUri.length, node]).toEqual([2_048, { id }]);
+  await owner.query("delete from app_public.organizations where org_uri = $1", [uri]);
+});
+
 test.each(["", "x", "WyJOZWVkIl0=", "WyJuZWVkcyIsIngiXQ==", "bnVsbA==", "W10="])(
   "an id that is none, %j, finds nothing",
   async (id) => {

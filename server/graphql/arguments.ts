@@ -49,8 +49,8 @@ export function checkArgument(
       // An empty object or list counts as a value, too.
       if (++counts.values > BOUNDS.argumentValues)
         refuse(`The number of values in ${path} must not exceed`, BOUNDS.argumentValues);
-      // A cursor has the values of its record that the list is ordered by, which may be texts of any length.
-      const isBound = !options.isMutation && String(type) !== "Cursor";
+      // A cursor has the values of its record that the list is ordered by, which may be texts of any length; an id, a URI.
+      const isBound = !options.isMutation && !/^(Cursor|ID)\b/.test(String(type));
       if (typeof part === "string" && part.length > BOUNDS.argumentLength && isBound)
         refuse(
           `The number of characters of a text in ${path} must not exceed`,

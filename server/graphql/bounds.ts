@@ -32,8 +32,8 @@ export const BOUNDS = {
   argumentDepth: 16,
   /** Conditions on linked records in one filter, each of which becomes a subquery. */
   links: 10,
-  /** Characters of a text in the argument of a query. */
-  argumentLength: 2_000,
+  /** Characters of a text in the argument of a query: as many as a URI may have. */
+  argumentLength: 2_048,
   /** Characters of an answer stored for an Idempotency-Key; every request of a day may have one. */
   keptLength: 100_000,
 } as const;
