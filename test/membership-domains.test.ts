@@ -65,6 +65,8 @@ describe.each(m.DOORS)("a first claim through %s", (name) => {
     "outlook.com",
     "yahoo.co.uk",
     "proton.me",
+    "tutanota.com",
+    "fastmail.com",
     "xn--mll-hoa.email",
   ])("registered and e-mail at %s, a mail provider's domain: no match", async (domain) => {
     expect(await variant(domain, `${someone()}@${domain}`)).toBe("manual-review");
@@ -85,7 +87,7 @@ describe.each(m.DOORS)("a first claim through %s", (name) => {
   });
 });
 
-test("the database knows every mail provider of the package email-providers, and no more", async () => {
+test("the database knows every mail provider of the list, and no more", async () => {
   const { rows } = await db().query<{ domain: string }>("select domain from app_private.free_mail_domains");
   const known = rows.map((row) => row.domain).toSorted();
   expect(known).toEqual(freeMailDomains());
