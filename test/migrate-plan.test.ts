@@ -505,19 +505,19 @@ test("an index of rules may have blanks, and lines that end as on other systems"
   await expect(plan()).rejects.toThrow("does not name zz-ours.sql");
 });
 
-test("a function that is renamed where it is made, and not where PL/pgSQL calls it, is told with who calls it", async () => {
+test("a function that is renamed where it is made alone, and a table that is misspelt, are told with what names them", async () => {
   const made = (word: string) => `${word} function app_private.require_review`;
   for (const word of ["create", "comment on"])
     await edit("rules/claim-review.sql", made(word), `${made(word)}s`);
   await expect(plan()).rejects.toThrow(
-    /^db\/rules\/names\.sql: .*app_public\.review_organization_claim calls app_private\.require_review, which is not there/,
+    /^db\/rules\/names\.sql: .*app_public\.review_organization_claim names app_private\.require_review, which is not there/,
   );
-});
-
-test("a table is not taken for a function that is not there", async () => {
-  const into = "insert into app_private.idempotent_answers";
-  await edit("rules/requests.sql", `${into} (`, `${into}(`);
-  expect(changesAnything(await plan())).toBe(true);
+  for (const word of ["create", "comment on"])
+    await edit("rules/claim-review.sql", `${made(word)}s`, made(word));
+  await edit("rules/needs.sql", "update app_public.needs as n", "update app_public.neds as n");
+  await expect(plan()).rejects.toThrow(
+    "db/rules/names.sql: app_public.update_need_status names app_public.neds, which is not there",
+  );
 });
 
 test.each(["rules/Ours.SQL", "migrations/9000_later.Sql"])(

@@ -1,8 +1,8 @@
 -- The rules of the database, applied whole on every `npm run migrate`, in this order, in one transaction.
 -- Change a rule in its file; whatever an earlier version left behind is dropped first.
 -- The order matters: views, policies, triggers and functions with a `begin atomic` or `return` body can only be created when
--- what they name is there already. PL/pgSQL looks names up when it runs, and may name what comes later; names.sql, the last
--- file, looks whether it has come.
+-- what they name is there already. PL/pgSQL looks names up when it runs, and may name what comes later;
+-- names.sql, the last file, looks whether all of it has come.
 
 -- Roles; the end of the rules before
 \ir roles.sql

@@ -38,6 +38,14 @@ export const OPERATOR_GRAPH: readonly Mistake[] = [
     tests: ["plan-report"],
   },
   {
+    rule: "of a list of rows only those that differ are shown",
+    file: "admin/plan-report.ts",
+    before: 'definition.replaceAll("), (", "),\\n   (")',
+    after: "definition",
+    tests: ["plan-report"],
+    only: "of a list of rows",
+  },
+  {
     rule: "what stands between two places of a difference is marked as left out",
     file: "admin/plan-report.ts",
     before: 'index > 0 ? ["…"] : []',
