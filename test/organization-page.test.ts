@@ -153,6 +153,19 @@ describe("what the page shows", () => {
     for (const email of [stranger, m.platformAdmin]) expect(shown(await open(email))).toEqual([]);
   });
 
+  test("who has a role of a later version, and keeps it where nothing else is chosen", async () => {
+    const { owner } = service.database;
+    await owner.query("alter type app_public.organization_role add value if not exists 'org_guide'");
+    await owner.query(
+      `update app_public.memberships set role = 'org_guide'
+       where user_id = (select user_id from app_public.users where email = $1)`,
+      [people.reader],
+    );
+    expect((await (await as(people.reader)).open(path)).text).toContain("org_guide: of a later version");
+    const { text } = await (await as(people.head)).open(path);
+    expect(text).toMatch(/<option value="org_guide" selected>\s+org_guide: /);
+  });
+
   test("members who are more than a page on several", async () => {
     const add = (from: number, to: number) =>
       service.database.owner.query(

@@ -195,6 +195,22 @@ export const REST: readonly Mistake[] = [
     only: "takes any status",
   },
   {
+    rule: "a role that is newer than the server keeps nobody from the page",
+    file: "server/pages/organization/data.ts",
+    before: 'known[role] ?? { title: role, description: "of a later version" }',
+    after: "known[role]!",
+    tests: ["organization-page"],
+    only: "role of a later version",
+  },
+  {
+    rule: "a role that is newer than the server is not taken away by a form in which nothing is chosen",
+    file: "server/pages/organization/members.ts",
+    before: "new Set([...enums.organization_role, held])",
+    after: "new Set(enums.organization_role)",
+    tests: ["organization-page"],
+    only: "role of a later version",
+  },
+  {
     rule: "what an operator's rules refuse since the server has started is not taken for a failure",
     file: "server/errors.ts",
     before: "known[raised] ??= [Number(status), error.message];",

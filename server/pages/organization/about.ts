@@ -1,10 +1,11 @@
 // The data of an organization, and the form with which its administrators change them.
 import { html } from "hono/html";
-import { longestText, organizationRoles } from "../../../db/catalog.ts";
+import { longestText } from "../../../db/catalog.ts";
 import type { ApiError } from "../../errors.ts";
 import type { Content, Visit } from "../page.ts";
 import { ownAddress } from "../parts/attempt.ts";
 import { before } from "./acts.ts";
+import { inWords } from "./data.ts";
 import type { Organization, Standing } from "./data.ts";
 
 /** @param refusal why the form was refused; it then keeps what was typed */
@@ -41,8 +42,9 @@ function website(uri: string): Content {
 }
 
 function own({ role }: Standing): Content {
+  const { title, description } = inWords(role!);
   return html`<dt>You</dt>
-    <dd>${organizationRoles[role!].title}: ${organizationRoles[role!].description}</dd>`;
+    <dd>${title}: ${description}</dd>`;
 }
 
 function form(visit: Visit, organization: Organization, refusal?: ApiError): Content {

@@ -1,4 +1,5 @@
 // The data of an organization's page, as far as its visitor may read them.
+import { organizationRoles } from "../../../db/catalog.ts";
 import type { enums } from "../../../db/catalog.ts";
 import { RECORDS } from "../../../records/index.ts";
 import { columnOf, idOf } from "../../../records/record.ts";
@@ -18,6 +19,12 @@ export type Organization = {
 };
 
 export type Role = (typeof enums.organization_role)[number];
+/** A role in words; of one that came with a later version only its name is known. */
+export function inWords(role: Role): { title: string; description: string } {
+  const known: Partial<Record<Role, { title: string; description: string }>> = organizationRoles;
+  return known[role] ?? { title: role, description: "of a later version" };
+}
+
 export type MembershipStatus = (typeof enums.membership_status)[number];
 
 export type Standing = {

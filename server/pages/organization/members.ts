@@ -1,13 +1,13 @@
 // The members of an organization, and the forms with which its administrators manage them.
 import { html } from "hono/html";
-import { enums, organizationRoles } from "../../../db/catalog.ts";
+import { enums } from "../../../db/catalog.ts";
 import type { Content, Visit } from "../page.ts";
 import { format } from "../overview/numbers.ts";
 import { ownAddress } from "../parts/attempt.ts";
 import { pageOf, pager } from "../parts/pager.ts";
 import { begin } from "../parts/text.ts";
 import { day } from "../parts/time.ts";
-import { PAGE } from "./data.ts";
+import { inWords, PAGE } from "./data.ts";
 import type { Member, MembershipStatus, Organization, Role, Some, Standing } from "./data.ts";
 
 /** The label of the button that puts a member into each status. */
@@ -38,10 +38,8 @@ function shown({ email, firstName, lastName, role, status, since }: Member): Con
   return html`<b><bdi>${name === "" ? email : begin(name, 80)}</bdi></b>
     ${name === "" ? "" : html`<bdi>${email}</bdi>`}
     <span class="quiet"
-      >${organizationRoles[role].title}${
-        status === "active" ? "" : html`, <span class="bad">${status}</span>`
-      },
-      since ${day(since)}</span
+      >${inWords(role).title}${status === "active" ? "" : html`, <span class="bad">${status}</span>`}, since
+      ${day(since)}</span
     >`;
 }
 
@@ -65,8 +63,8 @@ function changes(visit: Visit, { email, role, status }: Member): Content {
 
 function roles(held: Role): Content {
   return html`<select name="role">
-    ${enums.organization_role.map((role) => {
-      const { title, description } = organizationRoles[role];
+    ${[...new Set([...enums.organization_role, held])].map((role) => {
+      const { title, description } = inWords(role);
       return html`<option value="${role}" ${role === held ? "selected" : ""}>
         ${title}: ${description}
       </option>`;
