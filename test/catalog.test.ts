@@ -280,10 +280,19 @@ test("every role in an organization has a title and a description", async () => 
   ).toEqual([]);
 });
 
-test("no rule uses the escape \\v, which is the letter v before PostgreSQL 17", async () => {
+/** The files of rules of which the text matches. */
+async function rulesThat(match: RegExp): Promise<string[]> {
   const rules = join(import.meta.dirname, "../db/rules");
   const files = (await readdir(rules)).filter((name) => name.endsWith(".sql"));
   expect(files).toContain("validation.sql");
   const texts = await Promise.all(files.map((name) => readFile(join(rules, name), "utf8")));
-  expect(files.filter((_, index) => /\\v/.test(texts[index]!))).toEqual([]);
+  return files.filter((_, index) => match.test(texts[index]!));
+}
+
+test("no rule uses the escape \\v, which is the letter v before PostgreSQL 17", async () => {
+  expect(await rulesThat(/\\v/)).toEqual([]);
+});
+
+test("no rule changes a table, an index or a type: rules are applied each time, and migrations once", async () => {
+  expect(await rulesThat(/^\s*(create|alter|drop|truncate) (table|index|type|sequence)\b/im)).toEqual([]);
 });
