@@ -201,6 +201,15 @@ describe.each(m.DOORS)("through %s", (name) => {
     });
   });
 
+  test("who manages the members is told who claims to be one: their address and their names", async () => {
+    const org = await everyRole();
+    const claim = m.claimOf(org, `${crypto.randomUUID()}@elsewhere.example`);
+    await door.claim(claim);
+    const { value } = await door.claims(`org_admin@${org.domain}`);
+    const { userEmail, firstName: userFirstName, lastName: userLastName } = claim;
+    expect(value.claims).toMatchObject([{ userEmail, userFirstName, userLastName }]);
+  });
+
   test("a role and a status change each by itself, and what is so already leaves no trace", async () => {
     const org = await everyRole();
     const email = `org_member@${org.domain}`;
