@@ -265,8 +265,9 @@ const SETTING_REFUSED = "call_string_check_hook";
 function fromDatabase(error: DatabaseError): ApiError {
   const state = error.code ?? "";
   const [, status] = /^PT([45]\d\d)$/.exec(state) ?? [];
-  const raised = status && (error.detail as ErrorCode | undefined);
-  if (raised) {
+  // Who raises without app_private.refuse may have written a sentence there.
+  const [raised] = (/^[a-z_]+$/.exec(error.detail ?? "") ?? []) as ErrorCode[];
+  if (status && raised) {
     // app_private.refuse raises nothing that the rules do not register, which an operator may have done since this process began.
     known[raised] ??= [Number(status), error.message];
     const hint = parseJson(error.hint);

@@ -409,11 +409,14 @@ describe.each(Object.values(RECORDS))("$kind", (record) => {
 });
 
 test("what an operator's rules refuse since the server has started is answered with their code, status and sentence", async () => {
+  const refusing = (detail: string) =>
+    service.database.owner.query(`
+      create or replace function app_private.enough() returns trigger language plpgsql as $$
+      begin
+        raise exception using errcode = 'PT409', detail = '${detail}', message = 'There are enough needs.';
+      end $$`);
+  await refusing("enough_needs");
   await service.database.owner.query(`
-    create function app_private.enough() returns trigger language plpgsql as $$
-    begin
-      raise exception using errcode = 'PT409', detail = 'enough_needs', message = 'There are enough needs.';
-    end $$;
     create trigger enough before insert on app_public.needs for each row execute function app_private.enough()`);
   try {
     const { need } = RECORDS;
@@ -426,6 +429,10 @@ test("what an operator's rules refuse since the server has started is answered w
     };
     const outcome = { code: "enough_needs", status: 409, details: undefined };
     expect(await create(need, input)).toEqual([outcome, outcome]);
+    // Without app_private.refuse there may be anything where the code is looked for.
+    await refusing("Enough for this year.");
+    const failure = { code: "internal_error", status: 500, details: undefined };
+    expect(await create(need, input)).toEqual([failure, failure]);
   } finally {
     await service.database.owner.query("drop function app_private.enough cascade");
   }

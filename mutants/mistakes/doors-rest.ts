@@ -219,6 +219,14 @@ export const REST: readonly Mistake[] = [
     only: "an operator's rules refuse",
   },
   {
+    rule: "what an operator's own trigger says in place of a code is not answered as one",
+    file: "server/errors.ts",
+    before: '/^[a-z_]+$/.exec(error.detail ?? "")',
+    after: '/^.+$/.exec(error.detail ?? "")',
+    tests: ["both-doors"],
+    only: "an operator's rules refuse",
+  },
+  {
     rule: "the next page is as long as this one",
     file: "server/rest/list.ts",
     before: 'const given = ["limit", ...Object.keys(filtersOf(list))].filter',
