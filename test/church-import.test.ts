@@ -166,6 +166,18 @@ test("--strict changes nothing when a row is bad", async () => {
   );
 });
 
+test.each(["a", "b"])(
+  "a strict import changes nothing, whichever of its rows it is that only the database refuses: %s",
+  async (refused) => {
+    const rows = ["a", "b"].map((id) => `${id},Church,${id === refused ? "javascript:x" : ""}\n`);
+    const source = Readable.from([`church_id,name,website\n${rows.join("")}`]);
+    await expect(importChurches(database.owner, source, { format: "csv", strict: true })).rejects.toThrow(
+      BadRow,
+    );
+    expect(await churches("church_id")).toEqual([]);
+  },
+);
+
 test("JSON Lines: a byte order mark is no part of the first record, and the file's ending may be in capitals", async () => {
   const { code } = await runImport("A.JSONL", '\uFEFF{"church_id":"j0","name":"Marked"}\n');
   expect([code, await churches("church_id, name")]).toEqual([0, [{ church_id: "j0", name: "Marked" }]]);

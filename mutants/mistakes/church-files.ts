@@ -166,6 +166,14 @@ export const CHURCH_FILES: readonly Mistake[] = [
     only: "the last of two rows",
   },
   {
+    rule: "a strict import is written whole or not at all",
+    file: "db/churches/import.ts",
+    before: "i < (strict ? 1 : LANES)",
+    after: "i < LANES",
+    tests: ["church-import"],
+    only: "whichever of its rows",
+  },
+  {
     rule: "countries have three letters too",
     file: "db/churches/import.ts",
     before: "[alpha3, alpha2] as const",
