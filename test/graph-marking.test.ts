@@ -561,6 +561,19 @@ test("a rebuild begins to count anew, and has the lists written again", async ()
   expect(await values("select count(*)::integer from app_private.due_references")).toEqual([6]);
 });
 
+test("a rebuild that mends a graph still does when another is asked for, which mends no other graph", async () => {
+  await client.query("update app_private.graph_rebuilds set requested_at = null, is_repair = false");
+  await client.query("select app_private.request_rebuild('{need}', true)");
+  await client.query("select app_private.request_rebuild()");
+  const begun: unknown[] = [];
+  for (const kind of KINDS) {
+    await client.query("update app_private.graph_store set state = 'current'");
+    await client.query("select app_private.begin_rebuild($1)", [kind]);
+    begun.push(...(await values("select state::text from app_private.graph_store")));
+  }
+  expect(begun).toEqual(["behind", "rebuilding", "rebuilding"]);
+});
+
 test("whoever writes does not wait for the worker that is just taking the wake-ups, and leaves one of their own", async () => {
   const { owner } = database;
   await owner.query("insert into app_private.graph_wakeups default values");

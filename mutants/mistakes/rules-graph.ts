@@ -175,4 +175,12 @@ export const GRAPH_RULES: readonly Mistake[] = [
     tests: ["graph-marking"],
     only: "is that of the store",
   },
+  {
+    rule: "a rebuild that mends a graph still does when an operator asks for another",
+    file: "db/rules/graph-store.sql",
+    before: "is_repair = r.is_repair or request_rebuild.is_repair",
+    after: "is_repair = request_rebuild.is_repair",
+    tests: ["graph-marking"],
+    only: "still does when another",
+  },
 ];
