@@ -62,9 +62,11 @@ export function registerSessions(program: Command, context: AdminContext): void 
       );
       const { ended } = rows[0]!;
       if (id !== undefined && ended === 0) throw new AdminError(`There is no session with the id ${id}.`);
-      // Perhaps misspelled, and the others would live on.
+      // No error, for it may be done to be sure; but the name may be misspelled, and the sessions would live on.
       if (issuer !== undefined && ended === 0)
-        throw new AdminError(`There is no session that was begun at ${issuer}.`);
+        context.note(
+          `There is no session that was begun at ${issuer}; the list shows the names of providers.`,
+        );
       // What is undefined is left out.
       context.print(
         { email, id, issuer, ended },

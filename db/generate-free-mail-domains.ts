@@ -9,8 +9,9 @@ const FILE = join(import.meta.dirname, "rules", "free-mail-domains.sql");
 
 /** Providers at which anybody can get a mailbox, and that the package lacks. */
 const LACKING =
-  "disroot.org duck.com fastmail.com gmx.ch kakao.com keemail.me kolabnow.com mailfence.com posteo.de posteo.net sohu.com " +
-  "startmail.com tuta.com tuta.io tutamail.com tutanota.com tutanota.de zohomail.com zohomail.eu";
+  "139.com disroot.org duck.com fastmail.com gmx.ch inbox.eu kakao.com keemail.me kolabnow.com mail.bg mail.de mailfence.com mailo.com " +
+  "mozmail.com passmail.net posteo.de posteo.net riseup.net sohu.com startmail.com tlen.pl tuta.com tuta.io tutamail.com " +
+  "tutanota.com tutanota.de zohomail.com zohomail.eu zohomail.in";
 
 /** The domains in the package's lists and those that it lacks, in the form in which the database compares domains. */
 export function freeMailDomains(): string[] {

@@ -77,9 +77,21 @@ const RAISED_HERE = {
 
 export type ErrorCode = keyof typeof RAISED_HERE | keyof typeof raisedByRules;
 
-const known: Record<ErrorCode, Registered> = { ...raisedByRules, ...RAISED_HERE };
+const BUILT: Readonly<Record<ErrorCode, Registered>> = { ...raisedByRules, ...RAISED_HERE };
+const known: Record<ErrorCode, Registered> = { ...BUILT };
 /** Every error: its status, and the sentence used where there is no better one. */
 export const ERRORS: Readonly<typeof known> = known;
+/** A bound, because what the rules raise might quote a caller. */
+const MOST_CODES = 1_000;
+
+/** Whether a code may be answered. An operator's rules may have come to raise it, or with another status, since this began. */
+function isKnown(code: string, registered: Registered): code is ErrorCode {
+  if (Object.hasOwn(BUILT, code)) return true;
+  if (!/^[a-z]\w*$/.test(code)) return false;
+  if (!Object.hasOwn(known, code) && Object.keys(known).length >= MOST_CODES) return false;
+  known[code as ErrorCode] = registered;
+  return true;
+}
 
 type ErrorBody = {
   error: string;
@@ -266,10 +278,8 @@ function fromDatabase(error: DatabaseError): ApiError {
   const state = error.code ?? "";
   const [, status] = /^PT([45]\d\d)$/.exec(state) ?? [];
   // Who raises without app_private.refuse may have written a sentence there.
-  const [raised] = (/^[a-z_]+$/.exec(error.detail ?? "") ?? []) as ErrorCode[];
-  if (status && raised) {
-    // app_private.refuse raises nothing that the rules do not register, which an operator may have done since this process began.
-    known[raised] ??= [Number(status), error.message];
+  const raised = error.detail ?? "";
+  if (status && isKnown(raised, [Number(status), error.message])) {
     const hint = parseJson(error.hint);
     const parsed = details.safeParse(hint);
     if (parsed.success && raised === "validation_failed")

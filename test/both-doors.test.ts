@@ -409,13 +409,13 @@ describe.each(Object.values(RECORDS))("$kind", (record) => {
 });
 
 test("what an operator's rules refuse since the server has started is answered with their code, status and sentence", async () => {
-  const refusing = (detail: string) =>
+  const refusing = (detail: string, status = 409) =>
     service.database.owner.query(`
       create or replace function app_private.enough() returns trigger language plpgsql as $$
       begin
-        raise exception using errcode = 'PT409', detail = '${detail}', message = 'There are enough needs.';
+        raise exception using errcode = 'PT${status}', detail = '${detail}', message = 'There are enough needs.';
       end $$`);
-  await refusing("enough_needs");
+  await refusing("enough_for_2026");
   await service.database.owner.query(`
     create trigger enough before insert on app_public.needs for each row execute function app_private.enough()`);
   try {
@@ -427,8 +427,15 @@ test("what an operator's rules refuse since the server has started is answered w
       needDescription: "x",
       accelerators: ["PRA"],
     };
-    const outcome = { code: "enough_needs", status: 409, details: undefined };
+    const outcome = { code: "enough_for_2026", status: 409, details: undefined };
     expect(await create(need, input)).toEqual([outcome, outcome]);
+    await refusing("enough_for_2026", 403);
+    const later = { ...outcome, status: 403 };
+    expect(await create(need, input)).toEqual([later, later]);
+    // The status of one that the server was built with is agreed.
+    await refusing("need_not_found", 403);
+    const agreed = { code: "need_not_found", status: 404 };
+    expect(await create(need, input)).toMatchObject([agreed, agreed]);
     // Without app_private.refuse there may be anything where the code is looked for.
     await refusing("Enough for this year.");
     const failure = { code: "internal_error", status: 500, details: undefined };

@@ -45,6 +45,8 @@ const introspections = (count: number) => {
   return `{ ${times(count, (n) => `a${n}: ${schemaField}`)} } ${fragments}`;
 };
 
+/** Written as cursors and ids are. */
+const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64");
 const filtered = (filter: object): [string, object] => [byVariable, { filter }];
 const statuses = (count: number) => ({ filter: { status: { in: Array<string>(count).fill("open") } } });
 const byVariable = "query ($filter: NeedFilter) { needs(filter: $filter) { totalCount } }";
@@ -284,6 +286,21 @@ test.each<[what: string, within: [string, object?], beyond: [string, object?], m
     filtered({ needDescription: { includesInsensitive: "x".repeat(2_048) } }),
     filtered({ needDescription: { includesInsensitive: "x".repeat(2_049) } }),
     /characters of a text in needs\(filter:\) must not exceed 2,048/,
+  ],
+  [
+    "characters of an id that is none",
+    ["query ($id: ID!) { node(id: $id) { id } }", { id: encoded(["Organization", "x".repeat(3_000)]) }],
+    ["query ($id: ID!) { node(id: $id) { id } }", { id: encoded(["Organization", [["x".repeat(3_000)]]]) }],
+    /characters of a text in node\(id:\) must not exceed 2,048/,
+  ],
+  [
+    "characters of a cursor that is none",
+    ["{ needs(after: null) { totalCount } }"],
+    [
+      "query ($c: Cursor) { needs(after: $c) { totalCount } }",
+      { c: encoded(["x", { y: "z".repeat(3_000) }]) },
+    ],
+    /characters of a text in needs\(after:\) must not exceed 2,048/,
   ],
   [
     "depth",

@@ -520,6 +520,34 @@ test("a function that is renamed where it is made alone, and a table that is mis
   );
 });
 
+/** A function of an operator, with this in its body. */
+const added = (body: string) =>
+  edit(
+    "rules/names.sql",
+    "\ndo $$\n",
+    `\ncreate function app_private.ours() returns void language plpgsql as $body$ begin ${body} end $body$;\ndo $$$$\n`,
+  );
+
+test("what a function only writes of, or makes itself, does not have to be there", async () => {
+  await added(`
+    /* was app_private.old_one * until ** then */ -- as app_private.older it isn't
+    perform App_Private.Refuse('it''s -- not app_private.gone') from APP_PUBLIC.needs;
+    raise notice 'no -- ask'; raise notice 'app_private.gone'; raise notice E'the owner\\'s app_private.gone';
+    execute format($q$ select app_private.gone_%s() $q$, 'x');
+    create table if not exists app_private."snap" ();`);
+  expect(changesAnything(await plan())).toBe(true);
+});
+
+test.each([
+  "raise notice 'a -- b'; perform app_private.gone('x');",
+  "/* all */ perform app_private.gone('x'); /* of it */",
+  "perform APP_PRIVATE.Gone('x');",
+  "raise notice 'it''s'; perform app_private.gone('x');",
+])("what a function calls has to be there, whatever is written beside it: %s", async (body) => {
+  await added(body);
+  await expect(plan()).rejects.toThrow("app_private.ours names app_private.gone, which is not there");
+});
+
 test.each(["rules/Ours.SQL", "migrations/9000_later.Sql"])(
   "%s, which no other file would be taken for, is not left out without a word",
   async (path) => {

@@ -12,7 +12,7 @@ with listed as (
 10minutemailbox.com 10minutenemail.de 10minutesmail.com 10minutesmail.fr 10minutesmail.net 10minutesmail.ru
 10vpn.info 10x.es 10x9.com 11mail.com 11top.xyz 123-m.com 123.com 123.dns-cloud.net 123box.net 123india.com
 123mail.cl 123qwe.co.uk 126.com 12hosting.net 12houremail.com 12minutemail.com 12minutemail.net 12storage.com
-140unichars.com 147.cl 14n.co.uk 150ml.com 15meg4free.com 15qm-mail.red 15qm.com 163.com 188.com
+139.com 140unichars.com 147.cl 14n.co.uk 150ml.com 15meg4free.com 15qm-mail.red 15qm.com 163.com 188.com
 1blackmoon.com 1ce.us 1chuan.com 1clck2.com 1coolplace.com 1freeemail.com 1fsdfdsfsdf.tk 1funplace.com
 1internetdrive.com 1mail.ml 1mail.net 1mail.x24hr.com 1me.net 1mum.com 1musicrow.com 1netdrive.com
 1nsyncfan.com 1pad.de 1rentcar.top 1s.fr 1secmail.com 1secmail.net 1secmail.org 1secmail.xyz 1shivom.com
@@ -420,7 +420,7 @@ iki.kr iku.us illistnoise.com ilmale.it ilnostrogrossograssomatrimoniomolisano.c
 ilovejesus.com ilovespam.com ilovethemovies.com ilovetocollect.net ilse.nl imaginemail.com imail.org imail.ru
 imailbox.com imails.info imankul.com imel.org imgof.com imgv.de immo-gerance.info imneverwrong.com
 imovie.link imposter.co.uk imstations.com imstressed.com imtoosexy.com in-box.net inaby.com iname.com
-inapplicable.org inappmail.com inbax.tk inbound.plus inbox.com inbox.lv inbox.net inbox.ru inbox.si
+inapplicable.org inappmail.com inbax.tk inbound.plus inbox.com inbox.eu inbox.lv inbox.net inbox.ru inbox.si
 inbox2.info inboxalias.com inboxbear.com inboxclean.com inboxclean.org inboxdesign.me inboxed.im inboxed.pw
 inboxhub.net inboxkitten.com inboxmail.world inboxproxy.com inboxstore.me incamail.com inclusiveprogress.com
 incognitomail.com incognitomail.net incognitomail.org incq.com incredimail.com ind.st indexa.fr india.com
@@ -509,8 +509,8 @@ mail-click.net mail-easy.fr mail-fake.com mail-filter.com mail-finder.net mail-f
 mail-hub.info mail-list.top mail-me.com mail-owl.com mail-page.com mail-point.net mail-pro.info
 mail-register.com mail-share.com mail-space.net mail-temp.com mail-temporaire.com mail-temporaire.fr
 mail-tester.com mail.austria.com mail.aws910.com mail.az mail.bbexcite.jp mail.bccto.com mail.bccto.me
-mail.bcu.ac.uk mail.be mail.bulgaria.com mail.by mail.byte.it mail.co.za mail.com mail.dcu.ie mail.ee
-mail.entrepeneurmag.com mail.freetown.com mail.goo.ne.jp mail.gr mail.hitthebeach.com mail.ie
+mail.bcu.ac.uk mail.be mail.bg mail.bulgaria.com mail.by mail.byte.it mail.co.za mail.com mail.dcu.ie mail.de
+mail.ee mail.entrepeneurmag.com mail.freetown.com mail.goo.ne.jp mail.gr mail.hitthebeach.com mail.ie
 mail.illistnoise.com mail.kmsp.com mail.mailinator.com mail.md mail.me mail.mezimages.net mail.nu mail.org.uk
 mail.partskyline.com mail.pf mail.pharmacy.com mail.pt mail.r-o-o-t.com mail.rossam.com mail.ru mail.salu.net
 mail.sisna.com mail.spaceports.com mail.theboys.com mail.usa.com mail.vasarhely.hu mail.vrfarm.com.tw
@@ -737,20 +737,20 @@ mailismagic.com mailita.tk mailite.com mailjunk.cf mailjunk.ga mailjunk.gq mailj
 mailkor.xyz mailline.net maillink.info maillink.live maillink.top maillist.in mailmate.com mailme.dk
 mailme.gq mailme.ir mailme.lv mailme24.com mailmetrash.com mailmetrash.comilzilla.org mailmight.com
 mailmij.nl mailmoat.com mailmoth.com mailms.com mailna.biz mailna.co mailna.in mailna.me mailnator.com
-mailnesia.com mailnew.com mailnow2.com mailnowapp.com mailnull.com mailonaut.com mailops.com mailorc.com
-mailorg.org mailox.biz mailox.fun mailoye.com mailpanda.com mailpick.biz mailpm.live mailpooch.com
-mailpost.zzn.com mailpride.com mailprotech.com mailproxsy.com mailpuppy.com mailquack.com mailrazer.com
-mailrc.biz mailrock.biz mailroom.com mailru.com mailsac.com mailscheap.us mailscrap.com mailseal.de
-mailsearch.net mailsent.net mailshell.com mailshiv.com mailshuttle.com mailsiphon.com mailslapping.com
-mailslite.com mailspam.xyz mailspeed.ru mailstart.com mailstartplus.com mailsucker.net mailsucre.com
-mailsurf.com mailtag.com mailtemp.info mailtemp.net mailtemporaire.com mailtemporaire.fr mailthunder.ml
-mailto.de mailtome.de mailtothis.com mailtoyou.top mailtraps.com mailtrash.net mailtrix.net mailtv.net
-mailtv.tv mailup.net mailway.com mailwire.com mailwithyou.com mailzi.ru mailzilla.com mailzilla.org
-maine.rr.com majorleaguemail.com makemenaughty.club makemetheking.com maktoob.com malahov.de malayalamdtp.com
-malayalamtelevision.net malboxe.com malibucoding.com mallinator.com mamulenok.ru manager.de mandraghen.cf
-manifestgenerator.com mansiondev.com mantrafreenet.com mantramail.com mantraonline.com manybrain.com
-manyme.com mao.igg.biz mar.email.ne.jp marchmail.com mariah-carey.ml.org mariahc.com marijuana.nl
-mark-compressoren.ru marketing.lu marketlink.info markmurfin.com married-not.com marsattack.com
+mailnesia.com mailnew.com mailnow2.com mailnowapp.com mailnull.com mailo.com mailonaut.com mailops.com
+mailorc.com mailorg.org mailox.biz mailox.fun mailoye.com mailpanda.com mailpick.biz mailpm.live
+mailpooch.com mailpost.zzn.com mailpride.com mailprotech.com mailproxsy.com mailpuppy.com mailquack.com
+mailrazer.com mailrc.biz mailrock.biz mailroom.com mailru.com mailsac.com mailscheap.us mailscrap.com
+mailseal.de mailsearch.net mailsent.net mailshell.com mailshiv.com mailshuttle.com mailsiphon.com
+mailslapping.com mailslite.com mailspam.xyz mailspeed.ru mailstart.com mailstartplus.com mailsucker.net
+mailsucre.com mailsurf.com mailtag.com mailtemp.info mailtemp.net mailtemporaire.com mailtemporaire.fr
+mailthunder.ml mailto.de mailtome.de mailtothis.com mailtoyou.top mailtraps.com mailtrash.net mailtrix.net
+mailtv.net mailtv.tv mailup.net mailway.com mailwire.com mailwithyou.com mailzi.ru mailzilla.com
+mailzilla.org maine.rr.com majorleaguemail.com makemenaughty.club makemetheking.com maktoob.com malahov.de
+malayalamdtp.com malayalamtelevision.net malboxe.com malibucoding.com mallinator.com mamulenok.ru manager.de
+mandraghen.cf manifestgenerator.com mansiondev.com mantrafreenet.com mantramail.com mantraonline.com
+manybrain.com manyme.com mao.igg.biz mar.email.ne.jp marchmail.com mariah-carey.ml.org mariahc.com
+marijuana.nl mark-compressoren.ru marketing.lu marketlink.info markmurfin.com married-not.com marsattack.com
 martindalemail.com martyvole.ml mask03.ru maskmail.net masrawy.com mastahype.net master-mail.net maswae.world
 matchpol.net materiali.ml matmail.com matra.top mattmason.xyz mauimail.com mauritius.com max-direct.com
 max-mail.com max-mail.info max88.club maxleft.com maxmail.co.uk maxmail.in maxmail.info mbe.kr mbox.com.au
@@ -776,8 +776,8 @@ money.net moneypipe.net monmail.fr.nf montevideo.com.uy montokop.pw monumentmail
 moose-mail.com moot.es mor19.uu.gl morahdsl.cf moreawesomethanyou.com moreorcs.com morriesworld.ml
 mortaza.com moruzza.com mosaicfx.com moscowmail.com most-wanted.com mostlysunny.com motique.de motormania.com
 mountainregionallibrary.net movemail.com movieluver.com mowgli.jungleheart.com mox.pp.ua moy-elektrik.ru
-moza.pl mozej.com mp4.it mqg77378.ga mr-potatohead.com mr24.co mrblacklist.gq mrmail.info mrpost.com
-mrresourcepacks.tk msa.minsmail.com mscold.com msft.cloudns.asia msgbox.com msgden.com msgos.com
+moza.pl mozej.com mozmail.com mp4.it mqg77378.ga mr-potatohead.com mr24.co mrblacklist.gq mrmail.info
+mrpost.com mrresourcepacks.tk msa.minsmail.com mscold.com msft.cloudns.asia msgbox.com msgden.com msgos.com
 msgsafe.ninja msk.ru msn.co.uk msn.com mspeciosa.com msrc.ml mswork.ru msxd.com mt2009.com mt2014.com
 mt2015.com mt2016.com mt2017.com mtmdev.com mttestdriver.com muathegame.com muchomail.com mucincanon.com
 muehlacker.tk muell.email muellemail.com muellmail.com mufux.com mugglenet.org muimail.com mundomail.net
@@ -852,30 +852,31 @@ p-banlis.ru p33.org p71ce1m.com pa9e.com pacbell.net pachilly.com pacific-ocean.
 pacificwest.com packersfan.com pagamenti.tk pagina.de pagons.org paharpurmim.ga pakadebu.ga pakistanoye.com
 palestinemail.com paller.cf pancakemail.com papa.email.ne.jp papierkorb.me paplease.com para2019.ru
 parcel4.net parkcrestlakewood.xyz parkjiyoon.com parlimentpetitioner.tk parrot.com parsmail.com
-partlycloudy.com partskyline.com partynight.at parvazi.com passwordmail.com pastebitch.com pathfindermail.com
-patmedia.net patonce.com paulfucksallthebitches.com pavilionx2.com pay-mon.com payperex2.com payspun.com
-pc1520.com pcmylife.com pconnections.net pcpostal.com pcsrock.com pcusers.otherinbox.com pdold.com pe.hu
-peachworld.com peapz.com pecdo.com pecinan.net pecinan.org pediatrician.com pedimed-szczecin.pl pemail.net
-pencalc.xyz penis.computer penisgoes.in penpen.com peoplepc.com peopleweb.com pepbot.com peppe.usa.cc
-pepsi.coms.hk perfectmail.com personal-email.ml personal.ro personales.com peterdethier.com petlover.com
-petml.com petrzilka.net pettypool.com pezeshkpour.com pfui.ru phaantm.de phayze.com phone-elkey.ru
-photo-impact.eu photographer.net photomark.net phpbb.uu.gl phreaker.net phus8kajuspa.cu.cc physicist.net
-pi.vu picknameme.fun pickupman.com picusnet.com pidmail.com pig.pp.ua pigpig.net pii.at piki.si
-pimpedupmyspace.com pinehill-seattle.org pingir.com pinoymail.com pipeline.com piracha.net pisem.net
-pisls.com pitaniezdorovie.ru pivo-bar.ru pjjkp.com placemail.online planet-mail.com planet-travel.club
-planet.nl planetaccess.com planetall.com planetarymotion.net planetdirect.com planetearthinter.net
-planetmail.com planetmail.net planetout.com plasa.com playersodds.com playful.com pleasenoham.org plexolan.de
-plhk.ru ploae.com plusmail.com.br plutocow.com plw.me pm.me pmail.net po.bot.nu pobox.com pobox.hu pobox.sk
-pochta.ru poczta.fm podam.pl poehali-otdihat.ru poetic.com poh.pp.ua pojok.ml pokemail.net pokiemobile.com
-polacy-dungannon.tk polandmail.com polarkingxx.ml polbox.com policeoffice.com politician.com politikerclub.de
-poliusraas.tk poly-swarm.com polyfaust.com polyswarms.com pooae.com poofy.org pookmail.com pool-sharks.com
-poond.com poopiebutt.club pop3.xyz popaccount.com popesodomy.com popgx.com popmail.com popmail.io
-popmailserv.org popsmail.com popstar.com populus.net porco.cf porco.ga porco.gq porco.ml portableoffice.com
-portugalmail.com portugalmail.pt portugalnet.com positive-thinking.com post.com post.cz post.sk posta.net
-posta.ro postaccesslite.com postacin.com postafree.com postalmail.biz postaweb.com poste.it postemail.net
-posteo.de posteo.net postfach2go.de postinbox.com postino.ch postmark.net postmaster.co.uk postonline.me
-postpro.net pousa.com poutineyourface.com powered.name powerfan.com powlearn.com poy.kr pp.ua ppc-e.com
-ppetw.com pqoss.com praize.com prazdnik-37.ru predatorrat.cf predatorrat.ga predatorrat.gq predatorrat.ml
+partlycloudy.com partskyline.com partynight.at parvazi.com passmail.net passwordmail.com pastebitch.com
+pathfindermail.com patmedia.net patonce.com paulfucksallthebitches.com pavilionx2.com pay-mon.com
+payperex2.com payspun.com pc1520.com pcmylife.com pconnections.net pcpostal.com pcsrock.com
+pcusers.otherinbox.com pdold.com pe.hu peachworld.com peapz.com pecdo.com pecinan.net pecinan.org
+pediatrician.com pedimed-szczecin.pl pemail.net pencalc.xyz penis.computer penisgoes.in penpen.com
+peoplepc.com peopleweb.com pepbot.com peppe.usa.cc pepsi.coms.hk perfectmail.com personal-email.ml
+personal.ro personales.com peterdethier.com petlover.com petml.com petrzilka.net pettypool.com
+pezeshkpour.com pfui.ru phaantm.de phayze.com phone-elkey.ru photo-impact.eu photographer.net photomark.net
+phpbb.uu.gl phreaker.net phus8kajuspa.cu.cc physicist.net pi.vu picknameme.fun pickupman.com picusnet.com
+pidmail.com pig.pp.ua pigpig.net pii.at piki.si pimpedupmyspace.com pinehill-seattle.org pingir.com
+pinoymail.com pipeline.com piracha.net pisem.net pisls.com pitaniezdorovie.ru pivo-bar.ru pjjkp.com
+placemail.online planet-mail.com planet-travel.club planet.nl planetaccess.com planetall.com
+planetarymotion.net planetdirect.com planetearthinter.net planetmail.com planetmail.net planetout.com
+plasa.com playersodds.com playful.com pleasenoham.org plexolan.de plhk.ru ploae.com plusmail.com.br
+plutocow.com plw.me pm.me pmail.net po.bot.nu pobox.com pobox.hu pobox.sk pochta.ru poczta.fm podam.pl
+poehali-otdihat.ru poetic.com poh.pp.ua pojok.ml pokemail.net pokiemobile.com polacy-dungannon.tk
+polandmail.com polarkingxx.ml polbox.com policeoffice.com politician.com politikerclub.de poliusraas.tk
+poly-swarm.com polyfaust.com polyswarms.com pooae.com poofy.org pookmail.com pool-sharks.com poond.com
+poopiebutt.club pop3.xyz popaccount.com popesodomy.com popgx.com popmail.com popmail.io popmailserv.org
+popsmail.com popstar.com populus.net porco.cf porco.ga porco.gq porco.ml portableoffice.com portugalmail.com
+portugalmail.pt portugalnet.com positive-thinking.com post.com post.cz post.sk posta.net posta.ro
+postaccesslite.com postacin.com postafree.com postalmail.biz postaweb.com poste.it postemail.net posteo.de
+posteo.net postfach2go.de postinbox.com postino.ch postmark.net postmaster.co.uk postonline.me postpro.net
+pousa.com poutineyourface.com powered.name powerfan.com powlearn.com poy.kr pp.ua ppc-e.com ppetw.com
+pqoss.com praize.com prazdnik-37.ru predatorrat.cf predatorrat.ga predatorrat.gq predatorrat.ml
 predatorrat.tk premium-mail.fr premiumperson.website premiumservice.com presidency.com press.co.jp priest.com
 primabananen.net primposta.com primposta.hu privacy.net privatdemail.net privaterelay.appleid.com
 privy-mail.com privy-mail.de privymail.de prmail.top pro-tag.org pro.hu probemail.com procrackers.com
@@ -910,163 +911,164 @@ religious.com remail.cf remail.ga remarkable.rocks remote.li renraku.in repairma
 representative.com reptilegenetics.com rescueteam.com resgedvgfed.tk resolution4print.info resumemail.com
 retkesbusz.nut.cc revenue.com revolvingdoorhoax.org rezai.com rfc822.org rgphotos.net rhombushorizons.com
 rhyta.com riamof.club richmondhill.com rickymail.com ricrk.com riddermark.de rifkian.ga rin.ru
-riopreto.com.br risencraft.ru risingsuntouch.com riski.cf rklips.com rko.kr rkomo.com rma.ec rmailcloud.com
-rmailgroup.in rmqkr.net rn.com rnailinator.com ro.lt roadrunner.com roanokemail.com robertspcrepair.com
-robo3.club robo3.co robo3.me robo3.site robot-mail.com robot2.club robot2.me rochester.rr.com rock.com
-rocketmail.com rocketship.com rockfan.com rockmail.top rockmailapp.com rockmailgroup.com rodrun.com
-rogers.com rollindo.agency rome.com ronnierage.net rooftest.net roosh.com rootfest.net rosebearmylove.ru
-rotaniliam.com rotfl.com roughnet.com row.kr rowe-solutions.com royal-soft.net royal.net royaldoodles.org
-royalgifts.info royalhost.info royalmail.top royalmarket.club royalmarket.life royalmarket.online
-royalweb.email rppkn.com rq6668f.com rr-0.cu.cc rr-1.cu.cc rr-2.cu.cc rr-3.cu.cc rr.ccs.pl rr.com rrohio.com
-rrwbltw.xyz rstarmail.com rsub.com rsvhr.com rtotlmail.net rtrtr.com rubyridge.com rudymail.ml ruffrey.com
-ruggedinbox.com rumgel.com runbox.com runi.ca rupayamail.com ruru.be rushpost.com rustydoor.com
-ruttolibero.com ruu.kr rvb.ro rvshop.com rxtx.us ryanb.com s-mail.com s-s.flu.cc s.bungabunga.cf s.sa.igg.biz
-s0ny.net s33db0x.com s51zdw001.com sa.igg.biz sabreshockey.com sabrestlouis.com sacbeemail.com sach.ir
-sackboii.com safaat.cf safarimail.com safe-mail.net safe-planet.com safermail.info safersignup.com
-safersignup.de safetymail.info safetypost.de safrica.com sagra.lu saharanightstempe.com saigonmail.us
-sailormoon.com saintly.com saintmail.net saitama.email.ne.jp sale-sale-sale.com salehi.net salesperson.net
-salmeow.tk salonyfryzjerskie.info samerica.com samilan.net sammimail.com samsclass.info san.rr.com
-sandcars.net sandelf.de sandwhichvideo.com sanfinder.com sanfranmail.com sanim.net sanook.com sanstr.com
-sapo.pt sapya.com sasa22.usa.cc sast.ro sativa.ro.org satukosong.com satx.rr.com saudia.com sausen.com
-savelife.ml savetimeerr.fun sawoe.com sayhi.net saynotospams.com sazhimail.ooo sbcglobal.net sburningk.com
-sc.rr.com scandalmail.com scatmail.com scay.net scbox.one.pl schachrol.com schafmail.de schizo.com
-schmeissweg.tk schmid.cf schoolemail.com schoolmail.com schoolsucks.com schrott-email.de schweiz.org sci.fi
-science.com.au scientist.com scifianime.com scotlandmail.com scottishmail.co.uk scubadiving.com sd3.in
-sdf.org sdfghyj.tk seanet.com searchwales.com searzh.com sebil.com secmail.pw secret-police.com secretary.net
-secretemail.de secretservices.net sector2.org secure-fb.com secure-mail.biz secure-mail.cc secure-mail.cn
-secured-link.net securehost.com.es secureinvox.com secureserver.usa.cc seductive.com seekapps.com
-seekstoyboy.com seguros.com.br sejaa.lv selfdestructingmail.com selfdestructingmail.org sellcow.net
-semut-kecil.com semutkecil.com send-email.org send.hu send22u.info sendbananas.website sendfree.org
-sendingspecialflyers.com sendme.cz sendspamhere.com sendto.cf senseless-entertainment.com sent.com
-sentrismail.com serga.com.ar servemymail.com server.ms servermaps.net service4.ml services391.com sesmail.com
-sex.dns-cloud.net sexforswingers.com sexical.com sexmagnet.com sexyalwasmi.top sezet.com seznam.cz sfamo.com
-sfgov.net sfmail.top sfr.fr shahweb.net shaniastuff.com shapoo.ch sharedmailbox.org sharewaredevelopers.com
-sharklasers.com sharmaweb.com shaw.ca shayzam.net she.com shhmail.com shhuut.org shieldedmail.com
-shieldemail.com shiftmail.com shinnemo.com shipfromto.com shiphazmat.org shipping-regulations.com
-shippingterms.org shit.dns-cloud.net shit.dnsabr.com shitaway.cf shitaway.flu.cc shitaway.ga shitaway.gq
-shitaway.igg.biz shitaway.ml shitaway.nut.cc shitaway.tk shitaway.usa.cc shitmail.de shitmail.me shitmail.org
-shitposting.agency shitware.nl shmeriously.com shockinmytown.cu.cc shonky.info shootmail.com shop4mail.net
-shoproyal.net shortmail.me shortmail.net shotgun.hu shotmail.ru showme.social showslow.de shrib.com shuf.com
-shuffle.email shurs.xyz shut.name shut.ws sialkotcity.com sialkotian.com sialkotoye.com sibmail.com
-sidelka-mytischi.ru siftportal.ru sify.com sikux.com siliwangi.ga silkroad.net silvercoin.life sim-simka.ru
-simplebox.email simpleemail.in simpleemail.info simpleitsecurity.info simplemail.in simplemail.top
-simscity.cf sin.cl sina.cn sina.com sinamail.com sinda.club sinema.ml sinfiltro.cl singapore.com
-singlespride.com singmail.com singnet.com.sg singpost.com sinnlos-mail.de sino.tw siteposter.net
-sizzlemctwizzle.com sjuaq.com skafan.com skeefmail.com skim.com skizo.hu skrx.tk sky-inbox.com sky-mail.ga
-sky-ts.de sky.com sky.dnsabr.com skymailapp.com skymailgroup.com skynet.be slamdunkfan.com
-slapsfromlastnight.com slaskpost.se slave-auctions.net slingshot.com slippery.email slipry.net slo.net
-slopsbox.com slothmail.net slotter.com slowfoodfoothills.xyz slowslow.de slsrs.ru slu21svky.com slushmail.com
-slutty.horse sly.io smailpro.com smallker.tk smap.4nmv.ru smapfree24.com smapfree24.de smapfree24.eu
-smapfree24.info smapfree24.org smapxsmap.net smart-email.me smart-mail.info smart-mail.top smartbusiness.me
-smashmail.de smellfear.com smellrear.com smellypotato.tk smileyface.comsmithemail.net smoothmail.com
-smoug.net smsforum.ro smtp99.com smwg.info snail-mail.net snail-mail.ney snakebite.com snakemail.com sndt.net
-sneakemail.com sneakmail.de snet.net snip.net sniper.hu snkmail.com snoopymail.com snowboarding.com
-snowdonia.net socal.rr.com socamail.com socceramerica.net soccermail.com soccermomz.com social-mailer.tk
-socialfurry.org socialworker.net sociologist.com sofimail.com sofort-mail.de sofortmail.de softbank.ne.jp
-softhome.net softkey-office.ru softpls.asia sogetthis.com sohu.com sohu.net soioa.com soisz.com sol.dk
-solar-impact.pro soldier.hu solution4u.com solvemail.info solventtrap.wiki songwriter.net sonshi.cf
-soodmail.com soodomail.com soodonims.com soon.com soon.it sosmanga.com soulfoodcookbook.com sp.nl spa.com
-space-bank.com space-man.com space-ship.com space-travel.com space.com spaceart.com spacebank.com
-spacebazzar.ru spacemart.com spacetowns.com spacewar.com spaereplease.com spainmail.com spam-be-gone.com
-spam.2012-2016.ru spam.care spam.flu.cc spam.igg.biz spam.la spam.nut.cc spam.org.es spam.su spam.usa.cc
-spam4.me spamail.de spamarrest.com spamavert.com spambob.com spambob.net spambob.org spambog.com spambog.de
-spambog.net spambog.ru spambooger.com spambox.info spambox.irishspringrealty.com spambox.me spambox.org
-spambox.us spambox.xyz spamcannon.com spamcannon.net spamcero.com spamcon.org spamcorptastic.com
-spamcowboy.com spamcowboy.net spamcowboy.org spamday.com spamdecoy.net spamex.com spamfighter.cf
-spamfighter.ga spamfighter.gq spamfighter.ml spamfighter.tk spamfree.eu spamfree24.com spamfree24.de
-spamfree24.eu spamfree24.info spamfree24.net spamfree24.org spamgoes.in spamgourmet.com spamgourmet.net
-spamgourmet.org spamherelots.com spamhereplease.com spamhole.com spamify.com spaminator.de spamkill.info
-spaml.com spaml.de spamlot.net spammedic.com spammotel.com spamobox.com spamoff.de spamsalad.in spamserver.cf
-spamserver.ml spamserver.tk spamslicer.com spamspameverywhere.org spamspot.com spamstack.net spamthis.co.uk
-spamthisplease.com spamtrail.com spamtrap.co spamtrap.ro spamtroll.net spamwc.cf spamwc.de spamwc.ga
-spamwc.gq spamwc.ml spartapiet.com spazmail.com spb.ru speed.1s.fr speedemail.net speedgaus.net speedpost.net
-speedrules.com speedrulz.com speedy.com.ar sperma.cf spikio.com spils.com spindl-e.com spinfinder.com
-spoofmail.de sportemail.com sportsmail.com sporttruckdriver.com spr.io spray.no spray.se sprintmail.com
-spritzzone.de sprynet.com spybox.de spymac.com sqoai.com squizzy.de squizzy.eu squizzy.net sr.ro.lt sraka.xyz
-srilankan.net sroff.com sry.li ssgjylc1013.com ssl.tls.cloudns.asia ssoia.com st-davids.net stade.fr
-stalag13.com stanfordujjain.com stargateradio.com starlight-breaker.net starmail.co.za starmail.com
-starmail.org starmedia.com starplace.com starpower.net starspath.com start.com.au startfu.com
-starting-point.com startkeys.com startmail.com startrekmail.com statdvr.com stathost.net statiix.com
-stattech.info stealthmail.com stealthypost.org steam-area.ru steambot.net steamprank.com stelliteop.info
-stevesmusclecars.arcoxmail.com stexsy.com stg.malibucoding.com stinkefinger.net stny.rr.com stockracer.com
-stones.com stop-my-spam.cf stop-my-spam.com stop-my-spam.ga stop-my-spam.ml stop-my-spam.pp.ua
-stop-my-spam.tk stopdropandroll.com stophabbos.tk storegmail.com storiqax.com storiqax.top storj99.com
-storj99.top storksite.com stpetersandstpauls.xyz streamfly.biz streamfly.link streetwisemail.com
-stribmail.com stromox.com strompost.com strongguy.com stuckmail.com studentcenter.org studiopolka.tokyo
-stuffmail.de stumpfwerk.com stx.rr.com stylist-volos.ru subnetwork.com subram.com suburbanthug.com
-suckmyd.com sucknfuck.site sudanmail.net suddenlinkmail.com sudolife.me sudolife.net sudomail.biz
-sudomail.com sudomail.net sudoverse.com sudoverse.net sudoweb.net sudoworld.com sudoworld.net suhabi.com
-suioe.com suisse.org sukhumvit.net sullivanemail.net sunpoint.net sunrise-sunset.com sunsgame.com sunumail.sn
-super-auswahl.de superdada.com supere.ml supereva.it supergreatmail.com supermail.ru supermailer.jp
-superplatyna.com superrito.com superstachel.de surat.com suremail.info surf3.net surfree.com surfy.net
-surgical.net surimail.com surveyrnonkey.net survivormail.com susi.ml sute.jp svk.jp svxr.org swbell.net
-sweb.cz swedenmail.com sweetpotato.ml sweetxxx.de swift10minutemail.com swiftdesk.com swingeasyhithard.com
-swingfan.com swipermail.zzn.com swirve.com swissinfo.org swissmail.com swissmail.net switchboardmail.com
-switzerland.org swva.net sx172.com sxylc113.com sylvannet.com sympatico.ca symphonyresume.com synonyme.email
-syom.com syriamail.com syujob.accountants szerz.com szucsati.net t-online.de t-online.hu t24e4p7.com
-t2mail.com t3t97d1d.com tafmail.com tafoi.gr taglead.com tagmymedia.com tagyourself.com takedowns.org
-takuyakimura.com talk21.com talkcity.com talkinator.com talktalk.co.uk talktalk.net tamil.com tampabay.rr.com
-tanukis.org taosjw.com tapchicuoihoi.com tarzanmail.cf tarzanmail.ml taskforcetech.com tastyemail.xyz
-tatanova.com taylorventuresllc.com tb-on-line.net tbwt.com tdf-illustration.com tds.net teachers.org
-teamdiscovery.com teamspeak3.ga teamtulsa.net tech-center.com tech4peace.org tech5group.com techemail.com
-techgroup.me techgroup.top techie.com techmail.info technisamail.co.za techno5.club technologist.com
-technoproxy.ru techpointer.com techscout.com techseek.com techspot.com teenagedirtbag.com teerest.com
-teewars.org tefl.ro telebot.com telebot.net telecomix.pl teleline.es telenet.be teleosaurs.xyz telerymd.com
-teleserve.dynip.com teletu.it teleworm.com teleworm.us telinco.net telkom.net tellos.xyz telpage.net
-telstra.com telus.net temp-mail.com temp-mail.de temp-mail.live temp-mail.ml temp-mail.net temp-mail.org
-temp-mail.ru temp-mails.com temp.emeraldwebmail.com temp.headstrong.de temp1.club temp15qm.com temp2.club
-tempail.com tempalias.com tempcloud.info tempe-mail.com tempemail.biz tempemail.co.za tempemail.com
-tempemail.net tempemail.org tempemails.io tempinbox.co.uk tempinbox.com tempmail.co tempmail.de tempmail.eu
-tempmail.it tempmail.pro tempmail.space tempmail.us tempmail.win tempmail2.com tempmailapp.com
-tempmaildemo.com tempmailer.com tempmailer.de tempmails.cf tempmails.gq tempomail.fr temporamail.com
-temporarily.de temporarioemail.com.br temporary-email.com temporary-email.world temporaryemail.net
-temporaryemail.us temporaryforwarding.com temporaryinbox.com temporarymailaddress.com tempr.email tempsky.com
-tempthe.net tempymail.com temtulsa.net tenchiclub.com tenderkiss.com tennismail.com ternaklele.ga terra.cl
-terra.com terra.com.ar terra.com.br terra.es test.com test.de testudine.com tfanus.com.er tfwno.gf tfz.net
-thai.com thaimail.com thaimail.net thanksnospam.info thankyou2010.com thc.st the-african.com the-airforce.com
-the-aliens.com the-american.com the-animal.com the-army.com the-astronaut.com the-beauty.com
-the-big-apple.com the-biker.com the-boss.com the-brazilian.com the-canadian.com the-canuck.com
-the-captain.com the-chinese.com the-country.com the-cowboy.com the-davis-home.com the-dutchman.com
-the-eagles.com the-englishman.com the-fastest.net the-first.email the-fool.com the-frenchman.com
-the-galaxy.net the-genius.com the-gentleman.com the-german.com the-gremlin.com the-hooligan.com
-the-italian.com the-japanese.com the-lair.com the-madman.com the-mailinglist.com the-marine.com
-the-master.com the-mexican.com the-ministry.com the-monkey.com the-newsletter.net the-pentagon.com
-the-police.com the-prayer.com the-professional.com the-quickest.com the-russian.com the-snake.com
-the-spaceman.com the-stock-market.com the-student.net the-whitehouse.net the-wild-west.com the18th.com
-theaperturelabs.com theaperturescience.com theaviors.com thebearshark.com thebest4ever.com thecloudindex.com
-thecoolguy.com thecricket.co.za thecriminals.com thediamants.org thedoghousemail.com thedorm.com
-theeasymail.com theend.hu theglobe.com thegolf.co.za thegolfcourse.com thegooner.com theheadoffice.com
-thelanddownunder.com thelightningmail.net thelimestones.com themailpro.net thembones.com.au themegreview.com
-themillionare.net themostemail.com theoffice.net theopposition.club theplate.com theplug.org thepokerface.com
-thepostmaster.net thepub.co.za theraces.com theracetrack.com therapist.net thereddoors.online
-theroyalweb.club therugby.co.za thescrappermovie.com theskymail.com thespawningpool.com thestreetfighter.com
-theteastory.info theteebox.com thetrash.email thewatercooler.com thewebpros.co.uk thewizzard.com
-thewizzkid.com thex.ro thezhangs.net thietbivanphong.asia thirdage.com this-is-a-free-domain.usa.cc
-thisgirl.com thisisnotmyrealemail.com thismail.net thisurl.website thnikka.com thoas.ru thoic.com thraml.com
-thrma.com throam.com thrott.com throwam.com throwawayemail.com throwawayemailaddress.com throwawaymail.com
-throya.com thrubay.com thtt.us thundermail.com thunkinator.org thxmate.com tic.ec ticket-please.ga tidni.com
-tijdelijke-email.nl tijdelijkmailadres.nl tilien.com timein.net timekr.xyz timgiarevn.com timkassouf.com
-tin.it tinoza.org tinyurl24.com tipsb.com tiscali.at tiscali.be tiscali.co.uk tiscali.it tiscali.lu
-tiscali.se tittbit.in tiv.cc tizi.com tkcity.com tkitc.de tkmy88m.com tko.kr tlpn.org tls.cloudns.asia
-tm.slsrs.ru tm2mail.com tmail.com tmail.ws tmailcloud.net tmailinator.com tmails.net tmailservices.com tmo.kr
-tmpeml.info tmpjr.me tmpmail.net tmpmail.org tntitans.club toddsbighug.com toi.kr toiea.com toke.com tokem.co
-tokenmail.de tokuriders.club tokyo.com tom.com tonymanso.com tool.pp.ua toolsource.com toomail.biz toon.ml
-toothandmail.com toothfairy.com top-mailer.net top-mails.net top-shop-tovar.ru top101.de top1mail.ru
-top1post.ru top9appz.info topchat.com topgamers.co.uk topikt.com topinrock.cf topletter.com topmail.com.ar
-topmailer.info topmall.com topmall.info topmall.org topofertasdehoy.com topplayers.fun topranklist.de
-toprumours.com topsurf.com topteam.bg torchmail.com tormail.net tormail.org torontomail.com toss.pw
-tosunkaya.com tot.net totalmusic.net totalvista.com totesmail.com toughguy.net tp-qa-mail.com tpg.com.au
-tpg24.com tqoai.com tqosi.com tracciabi.li tradermail.info tralalajos.ga tralalajos.gq tralalajos.ml
-tralalajos.tk tranceversal.com trash-amil.com trash-mail.at trash-mail.cf trash-mail.com trash-mail.de
-trash-mail.ga trash-mail.gq trash-mail.ml trash-mail.net trash-mail.tk trash-me.com trash2009.com
-trash2010.com trash2011.com trash247.com trash4.me trashcanmail.com trashdevil.com trashdevil.de
-trashemail.de trashemails.de trashinbox.com trashmail.at trashmail.com trashmail.de trashmail.gq trashmail.io
-trashmail.me trashmail.net trashmail.org trashmail.ws trashmailer.com trashymail.com trashymail.net trasz.com
-travala10.com travel.li trayna.com trbvm.com trbvn.com trbvo.com trebusinde.cf trebusinde.ml trend-maker.ru
-trendingtopic.cl triad.rr.com trialbytrivia.com trialmail.de trickmail.net trillianpro.com trimsj.com
-tritium.net trixtrux1.ru trmailbox.com trollproject.com trommlergroup.com tropicalbass.info tropicalstorm.com
-truckers.com truckerz.com truckracer.com trump.flu.cc trump.igg.biz trungtamtoeic.com trust-me.com
-tryalert.com tryninja.io tryzoe.com ts-by-tashkent.cf ts-by-tashkent.ga ts-by-tashkent.gq ts-by-tashkent.ml
+riopreto.com.br risencraft.ru riseup.net risingsuntouch.com riski.cf rklips.com rko.kr rkomo.com rma.ec
+rmailcloud.com rmailgroup.in rmqkr.net rn.com rnailinator.com ro.lt roadrunner.com roanokemail.com
+robertspcrepair.com robo3.club robo3.co robo3.me robo3.site robot-mail.com robot2.club robot2.me
+rochester.rr.com rock.com rocketmail.com rocketship.com rockfan.com rockmail.top rockmailapp.com
+rockmailgroup.com rodrun.com rogers.com rollindo.agency rome.com ronnierage.net rooftest.net roosh.com
+rootfest.net rosebearmylove.ru rotaniliam.com rotfl.com roughnet.com row.kr rowe-solutions.com royal-soft.net
+royal.net royaldoodles.org royalgifts.info royalhost.info royalmail.top royalmarket.club royalmarket.life
+royalmarket.online royalweb.email rppkn.com rq6668f.com rr-0.cu.cc rr-1.cu.cc rr-2.cu.cc rr-3.cu.cc rr.ccs.pl
+rr.com rrohio.com rrwbltw.xyz rstarmail.com rsub.com rsvhr.com rtotlmail.net rtrtr.com rubyridge.com
+rudymail.ml ruffrey.com ruggedinbox.com rumgel.com runbox.com runi.ca rupayamail.com ruru.be rushpost.com
+rustydoor.com ruttolibero.com ruu.kr rvb.ro rvshop.com rxtx.us ryanb.com s-mail.com s-s.flu.cc
+s.bungabunga.cf s.sa.igg.biz s0ny.net s33db0x.com s51zdw001.com sa.igg.biz sabreshockey.com sabrestlouis.com
+sacbeemail.com sach.ir sackboii.com safaat.cf safarimail.com safe-mail.net safe-planet.com safermail.info
+safersignup.com safersignup.de safetymail.info safetypost.de safrica.com sagra.lu saharanightstempe.com
+saigonmail.us sailormoon.com saintly.com saintmail.net saitama.email.ne.jp sale-sale-sale.com salehi.net
+salesperson.net salmeow.tk salonyfryzjerskie.info samerica.com samilan.net sammimail.com samsclass.info
+san.rr.com sandcars.net sandelf.de sandwhichvideo.com sanfinder.com sanfranmail.com sanim.net sanook.com
+sanstr.com sapo.pt sapya.com sasa22.usa.cc sast.ro sativa.ro.org satukosong.com satx.rr.com saudia.com
+sausen.com savelife.ml savetimeerr.fun sawoe.com sayhi.net saynotospams.com sazhimail.ooo sbcglobal.net
+sburningk.com sc.rr.com scandalmail.com scatmail.com scay.net scbox.one.pl schachrol.com schafmail.de
+schizo.com schmeissweg.tk schmid.cf schoolemail.com schoolmail.com schoolsucks.com schrott-email.de
+schweiz.org sci.fi science.com.au scientist.com scifianime.com scotlandmail.com scottishmail.co.uk
+scubadiving.com sd3.in sdf.org sdfghyj.tk seanet.com searchwales.com searzh.com sebil.com secmail.pw
+secret-police.com secretary.net secretemail.de secretservices.net sector2.org secure-fb.com secure-mail.biz
+secure-mail.cc secure-mail.cn secured-link.net securehost.com.es secureinvox.com secureserver.usa.cc
+seductive.com seekapps.com seekstoyboy.com seguros.com.br sejaa.lv selfdestructingmail.com
+selfdestructingmail.org sellcow.net semut-kecil.com semutkecil.com send-email.org send.hu send22u.info
+sendbananas.website sendfree.org sendingspecialflyers.com sendme.cz sendspamhere.com sendto.cf
+senseless-entertainment.com sent.com sentrismail.com serga.com.ar servemymail.com server.ms servermaps.net
+service4.ml services391.com sesmail.com sex.dns-cloud.net sexforswingers.com sexical.com sexmagnet.com
+sexyalwasmi.top sezet.com seznam.cz sfamo.com sfgov.net sfmail.top sfr.fr shahweb.net shaniastuff.com
+shapoo.ch sharedmailbox.org sharewaredevelopers.com sharklasers.com sharmaweb.com shaw.ca shayzam.net she.com
+shhmail.com shhuut.org shieldedmail.com shieldemail.com shiftmail.com shinnemo.com shipfromto.com
+shiphazmat.org shipping-regulations.com shippingterms.org shit.dns-cloud.net shit.dnsabr.com shitaway.cf
+shitaway.flu.cc shitaway.ga shitaway.gq shitaway.igg.biz shitaway.ml shitaway.nut.cc shitaway.tk
+shitaway.usa.cc shitmail.de shitmail.me shitmail.org shitposting.agency shitware.nl shmeriously.com
+shockinmytown.cu.cc shonky.info shootmail.com shop4mail.net shoproyal.net shortmail.me shortmail.net
+shotgun.hu shotmail.ru showme.social showslow.de shrib.com shuf.com shuffle.email shurs.xyz shut.name shut.ws
+sialkotcity.com sialkotian.com sialkotoye.com sibmail.com sidelka-mytischi.ru siftportal.ru sify.com
+sikux.com siliwangi.ga silkroad.net silvercoin.life sim-simka.ru simplebox.email simpleemail.in
+simpleemail.info simpleitsecurity.info simplemail.in simplemail.top simscity.cf sin.cl sina.cn sina.com
+sinamail.com sinda.club sinema.ml sinfiltro.cl singapore.com singlespride.com singmail.com singnet.com.sg
+singpost.com sinnlos-mail.de sino.tw siteposter.net sizzlemctwizzle.com sjuaq.com skafan.com skeefmail.com
+skim.com skizo.hu skrx.tk sky-inbox.com sky-mail.ga sky-ts.de sky.com sky.dnsabr.com skymailapp.com
+skymailgroup.com skynet.be slamdunkfan.com slapsfromlastnight.com slaskpost.se slave-auctions.net
+slingshot.com slippery.email slipry.net slo.net slopsbox.com slothmail.net slotter.com slowfoodfoothills.xyz
+slowslow.de slsrs.ru slu21svky.com slushmail.com slutty.horse sly.io smailpro.com smallker.tk smap.4nmv.ru
+smapfree24.com smapfree24.de smapfree24.eu smapfree24.info smapfree24.org smapxsmap.net smart-email.me
+smart-mail.info smart-mail.top smartbusiness.me smashmail.de smellfear.com smellrear.com smellypotato.tk
+smileyface.comsmithemail.net smoothmail.com smoug.net smsforum.ro smtp99.com smwg.info snail-mail.net
+snail-mail.ney snakebite.com snakemail.com sndt.net sneakemail.com sneakmail.de snet.net snip.net sniper.hu
+snkmail.com snoopymail.com snowboarding.com snowdonia.net socal.rr.com socamail.com socceramerica.net
+soccermail.com soccermomz.com social-mailer.tk socialfurry.org socialworker.net sociologist.com sofimail.com
+sofort-mail.de sofortmail.de softbank.ne.jp softhome.net softkey-office.ru softpls.asia sogetthis.com
+sohu.com sohu.net soioa.com soisz.com sol.dk solar-impact.pro soldier.hu solution4u.com solvemail.info
+solventtrap.wiki songwriter.net sonshi.cf soodmail.com soodomail.com soodonims.com soon.com soon.it
+sosmanga.com soulfoodcookbook.com sp.nl spa.com space-bank.com space-man.com space-ship.com space-travel.com
+space.com spaceart.com spacebank.com spacebazzar.ru spacemart.com spacetowns.com spacewar.com
+spaereplease.com spainmail.com spam-be-gone.com spam.2012-2016.ru spam.care spam.flu.cc spam.igg.biz spam.la
+spam.nut.cc spam.org.es spam.su spam.usa.cc spam4.me spamail.de spamarrest.com spamavert.com spambob.com
+spambob.net spambob.org spambog.com spambog.de spambog.net spambog.ru spambooger.com spambox.info
+spambox.irishspringrealty.com spambox.me spambox.org spambox.us spambox.xyz spamcannon.com spamcannon.net
+spamcero.com spamcon.org spamcorptastic.com spamcowboy.com spamcowboy.net spamcowboy.org spamday.com
+spamdecoy.net spamex.com spamfighter.cf spamfighter.ga spamfighter.gq spamfighter.ml spamfighter.tk
+spamfree.eu spamfree24.com spamfree24.de spamfree24.eu spamfree24.info spamfree24.net spamfree24.org
+spamgoes.in spamgourmet.com spamgourmet.net spamgourmet.org spamherelots.com spamhereplease.com spamhole.com
+spamify.com spaminator.de spamkill.info spaml.com spaml.de spamlot.net spammedic.com spammotel.com
+spamobox.com spamoff.de spamsalad.in spamserver.cf spamserver.ml spamserver.tk spamslicer.com
+spamspameverywhere.org spamspot.com spamstack.net spamthis.co.uk spamthisplease.com spamtrail.com spamtrap.co
+spamtrap.ro spamtroll.net spamwc.cf spamwc.de spamwc.ga spamwc.gq spamwc.ml spartapiet.com spazmail.com
+spb.ru speed.1s.fr speedemail.net speedgaus.net speedpost.net speedrules.com speedrulz.com speedy.com.ar
+sperma.cf spikio.com spils.com spindl-e.com spinfinder.com spoofmail.de sportemail.com sportsmail.com
+sporttruckdriver.com spr.io spray.no spray.se sprintmail.com spritzzone.de sprynet.com spybox.de spymac.com
+sqoai.com squizzy.de squizzy.eu squizzy.net sr.ro.lt sraka.xyz srilankan.net sroff.com sry.li ssgjylc1013.com
+ssl.tls.cloudns.asia ssoia.com st-davids.net stade.fr stalag13.com stanfordujjain.com stargateradio.com
+starlight-breaker.net starmail.co.za starmail.com starmail.org starmedia.com starplace.com starpower.net
+starspath.com start.com.au startfu.com starting-point.com startkeys.com startmail.com startrekmail.com
+statdvr.com stathost.net statiix.com stattech.info stealthmail.com stealthypost.org steam-area.ru
+steambot.net steamprank.com stelliteop.info stevesmusclecars.arcoxmail.com stexsy.com stg.malibucoding.com
+stinkefinger.net stny.rr.com stockracer.com stones.com stop-my-spam.cf stop-my-spam.com stop-my-spam.ga
+stop-my-spam.ml stop-my-spam.pp.ua stop-my-spam.tk stopdropandroll.com stophabbos.tk storegmail.com
+storiqax.com storiqax.top storj99.com storj99.top storksite.com stpetersandstpauls.xyz streamfly.biz
+streamfly.link streetwisemail.com stribmail.com stromox.com strompost.com strongguy.com stuckmail.com
+studentcenter.org studiopolka.tokyo stuffmail.de stumpfwerk.com stx.rr.com stylist-volos.ru subnetwork.com
+subram.com suburbanthug.com suckmyd.com sucknfuck.site sudanmail.net suddenlinkmail.com sudolife.me
+sudolife.net sudomail.biz sudomail.com sudomail.net sudoverse.com sudoverse.net sudoweb.net sudoworld.com
+sudoworld.net suhabi.com suioe.com suisse.org sukhumvit.net sullivanemail.net sunpoint.net sunrise-sunset.com
+sunsgame.com sunumail.sn super-auswahl.de superdada.com supere.ml supereva.it supergreatmail.com supermail.ru
+supermailer.jp superplatyna.com superrito.com superstachel.de surat.com suremail.info surf3.net surfree.com
+surfy.net surgical.net surimail.com surveyrnonkey.net survivormail.com susi.ml sute.jp svk.jp svxr.org
+swbell.net sweb.cz swedenmail.com sweetpotato.ml sweetxxx.de swift10minutemail.com swiftdesk.com
+swingeasyhithard.com swingfan.com swipermail.zzn.com swirve.com swissinfo.org swissmail.com swissmail.net
+switchboardmail.com switzerland.org swva.net sx172.com sxylc113.com sylvannet.com sympatico.ca
+symphonyresume.com synonyme.email syom.com syriamail.com syujob.accountants szerz.com szucsati.net
+t-online.de t-online.hu t24e4p7.com t2mail.com t3t97d1d.com tafmail.com tafoi.gr taglead.com tagmymedia.com
+tagyourself.com takedowns.org takuyakimura.com talk21.com talkcity.com talkinator.com talktalk.co.uk
+talktalk.net tamil.com tampabay.rr.com tanukis.org taosjw.com tapchicuoihoi.com tarzanmail.cf tarzanmail.ml
+taskforcetech.com tastyemail.xyz tatanova.com taylorventuresllc.com tb-on-line.net tbwt.com
+tdf-illustration.com tds.net teachers.org teamdiscovery.com teamspeak3.ga teamtulsa.net tech-center.com
+tech4peace.org tech5group.com techemail.com techgroup.me techgroup.top techie.com techmail.info
+technisamail.co.za techno5.club technologist.com technoproxy.ru techpointer.com techscout.com techseek.com
+techspot.com teenagedirtbag.com teerest.com teewars.org tefl.ro telebot.com telebot.net telecomix.pl
+teleline.es telenet.be teleosaurs.xyz telerymd.com teleserve.dynip.com teletu.it teleworm.com teleworm.us
+telinco.net telkom.net tellos.xyz telpage.net telstra.com telus.net temp-mail.com temp-mail.de temp-mail.live
+temp-mail.ml temp-mail.net temp-mail.org temp-mail.ru temp-mails.com temp.emeraldwebmail.com
+temp.headstrong.de temp1.club temp15qm.com temp2.club tempail.com tempalias.com tempcloud.info tempe-mail.com
+tempemail.biz tempemail.co.za tempemail.com tempemail.net tempemail.org tempemails.io tempinbox.co.uk
+tempinbox.com tempmail.co tempmail.de tempmail.eu tempmail.it tempmail.pro tempmail.space tempmail.us
+tempmail.win tempmail2.com tempmailapp.com tempmaildemo.com tempmailer.com tempmailer.de tempmails.cf
+tempmails.gq tempomail.fr temporamail.com temporarily.de temporarioemail.com.br temporary-email.com
+temporary-email.world temporaryemail.net temporaryemail.us temporaryforwarding.com temporaryinbox.com
+temporarymailaddress.com tempr.email tempsky.com tempthe.net tempymail.com temtulsa.net tenchiclub.com
+tenderkiss.com tennismail.com ternaklele.ga terra.cl terra.com terra.com.ar terra.com.br terra.es test.com
+test.de testudine.com tfanus.com.er tfwno.gf tfz.net thai.com thaimail.com thaimail.net thanksnospam.info
+thankyou2010.com thc.st the-african.com the-airforce.com the-aliens.com the-american.com the-animal.com
+the-army.com the-astronaut.com the-beauty.com the-big-apple.com the-biker.com the-boss.com the-brazilian.com
+the-canadian.com the-canuck.com the-captain.com the-chinese.com the-country.com the-cowboy.com
+the-davis-home.com the-dutchman.com the-eagles.com the-englishman.com the-fastest.net the-first.email
+the-fool.com the-frenchman.com the-galaxy.net the-genius.com the-gentleman.com the-german.com the-gremlin.com
+the-hooligan.com the-italian.com the-japanese.com the-lair.com the-madman.com the-mailinglist.com
+the-marine.com the-master.com the-mexican.com the-ministry.com the-monkey.com the-newsletter.net
+the-pentagon.com the-police.com the-prayer.com the-professional.com the-quickest.com the-russian.com
+the-snake.com the-spaceman.com the-stock-market.com the-student.net the-whitehouse.net the-wild-west.com
+the18th.com theaperturelabs.com theaperturescience.com theaviors.com thebearshark.com thebest4ever.com
+thecloudindex.com thecoolguy.com thecricket.co.za thecriminals.com thediamants.org thedoghousemail.com
+thedorm.com theeasymail.com theend.hu theglobe.com thegolf.co.za thegolfcourse.com thegooner.com
+theheadoffice.com thelanddownunder.com thelightningmail.net thelimestones.com themailpro.net thembones.com.au
+themegreview.com themillionare.net themostemail.com theoffice.net theopposition.club theplate.com theplug.org
+thepokerface.com thepostmaster.net thepub.co.za theraces.com theracetrack.com therapist.net
+thereddoors.online theroyalweb.club therugby.co.za thescrappermovie.com theskymail.com thespawningpool.com
+thestreetfighter.com theteastory.info theteebox.com thetrash.email thewatercooler.com thewebpros.co.uk
+thewizzard.com thewizzkid.com thex.ro thezhangs.net thietbivanphong.asia thirdage.com
+this-is-a-free-domain.usa.cc thisgirl.com thisisnotmyrealemail.com thismail.net thisurl.website thnikka.com
+thoas.ru thoic.com thraml.com thrma.com throam.com thrott.com throwam.com throwawayemail.com
+throwawayemailaddress.com throwawaymail.com throya.com thrubay.com thtt.us thundermail.com thunkinator.org
+thxmate.com tic.ec ticket-please.ga tidni.com tijdelijke-email.nl tijdelijkmailadres.nl tilien.com timein.net
+timekr.xyz timgiarevn.com timkassouf.com tin.it tinoza.org tinyurl24.com tipsb.com tiscali.at tiscali.be
+tiscali.co.uk tiscali.it tiscali.lu tiscali.se tittbit.in tiv.cc tizi.com tkcity.com tkitc.de tkmy88m.com
+tko.kr tlen.pl tlpn.org tls.cloudns.asia tm.slsrs.ru tm2mail.com tmail.com tmail.ws tmailcloud.net
+tmailinator.com tmails.net tmailservices.com tmo.kr tmpeml.info tmpjr.me tmpmail.net tmpmail.org
+tntitans.club toddsbighug.com toi.kr toiea.com toke.com tokem.co tokenmail.de tokuriders.club tokyo.com
+tom.com tonymanso.com tool.pp.ua toolsource.com toomail.biz toon.ml toothandmail.com toothfairy.com
+top-mailer.net top-mails.net top-shop-tovar.ru top101.de top1mail.ru top1post.ru top9appz.info topchat.com
+topgamers.co.uk topikt.com topinrock.cf topletter.com topmail.com.ar topmailer.info topmall.com topmall.info
+topmall.org topofertasdehoy.com topplayers.fun topranklist.de toprumours.com topsurf.com topteam.bg
+torchmail.com tormail.net tormail.org torontomail.com toss.pw tosunkaya.com tot.net totalmusic.net
+totalvista.com totesmail.com toughguy.net tp-qa-mail.com tpg.com.au tpg24.com tqoai.com tqosi.com
+tracciabi.li tradermail.info tralalajos.ga tralalajos.gq tralalajos.ml tralalajos.tk tranceversal.com
+trash-amil.com trash-mail.at trash-mail.cf trash-mail.com trash-mail.de trash-mail.ga trash-mail.gq
+trash-mail.ml trash-mail.net trash-mail.tk trash-me.com trash2009.com trash2010.com trash2011.com
+trash247.com trash4.me trashcanmail.com trashdevil.com trashdevil.de trashemail.de trashemails.de
+trashinbox.com trashmail.at trashmail.com trashmail.de trashmail.gq trashmail.io trashmail.me trashmail.net
+trashmail.org trashmail.ws trashmailer.com trashymail.com trashymail.net trasz.com travala10.com travel.li
+trayna.com trbvm.com trbvn.com trbvo.com trebusinde.cf trebusinde.ml trend-maker.ru trendingtopic.cl
+triad.rr.com trialbytrivia.com trialmail.de trickmail.net trillianpro.com trimsj.com tritium.net trixtrux1.ru
+trmailbox.com trollproject.com trommlergroup.com tropicalbass.info tropicalstorm.com truckers.com
+truckerz.com truckracer.com trump.flu.cc trump.igg.biz trungtamtoeic.com trust-me.com tryalert.com
+tryninja.io tryzoe.com ts-by-tashkent.cf ts-by-tashkent.ga ts-by-tashkent.gq ts-by-tashkent.ml
 ts-by-tashkent.tk tsamail.co.za ttml.co.in ttszuo.xyz tualias.com tucumcaritonite.com
 tug.minecraftrabbithole.com tunisiamail.com turkey.com turoid.com turual.com tuta.com tuta.io tutamail.com
 tutanota.com tutanota.de tutye.com tvcablenet.be tvchd.com tverya.com tvstar.com twc.com twcny.rr.com
@@ -1168,10 +1170,10 @@ zep-hyr.com zepp.dk zeta-telecom.com zetmail.com zexeet9i5l49ocke.ga zfymail.com
 zhorachu.com zhouemail.510520.org zik.dj zionweb.org zip.net zipido.com ziplink.net ziplip.com zipmail.com
 zipmail.com.br zipmax.com zipo1.gq zippiex.com zippymail.in zippymail.info zipsendtest.com zipzaps.de
 ziyap.com zlmsl0rkw0232hph.gq zmail.info.tm zmail.ru zoaxe.com zoemail.com zoemail.net zoemail.org
-zoetropes.org zoho.com zohomail.com zohomail.eu zombie-hive.com zombo.flu.cc zombo.igg.biz zombo.nut.cc
-zomg.info zonnet.nl zoominternet.net zoqqa.com zoutlook.com zp.ua zsero.com zubee.com zumpul.com zuvio.com
-zuzzurello.com zwallet.com zxcv.com zxcvbnm.com zxcxc.com zybermail.com zydecofan.com zzi.us zzn.com
-zzom.co.uk zzom.co.uk0-mail.com$list$, '\s+') as domain
+zoetropes.org zoho.com zohomail.com zohomail.eu zohomail.in zombie-hive.com zombo.flu.cc zombo.igg.biz
+zombo.nut.cc zomg.info zonnet.nl zoominternet.net zoqqa.com zoutlook.com zp.ua zsero.com zubee.com zumpul.com
+zuvio.com zuzzurello.com zwallet.com zxcv.com zxcvbnm.com zxcxc.com zybermail.com zydecofan.com zzi.us
+zzn.com zzom.co.uk zzom.co.uk0-mail.com$list$, '\s+') as domain
 ),
 removed as (
   delete from app_private.free_mail_domains where domain not in (select domain from listed)

@@ -51,18 +51,18 @@ end
 $$;
 comment on function app_private.run_as is
   'Runs a statement of the server (its $1 is the request''s body) under an API role and returns its text answer, in pieces '
-  'if the statement returns several rows. With an idempotency key, the same request (its method, path and body, as they were '
-  'sent) gets the first answer again, and a different request gets 409.';
+  'if the statement returns several rows. With an idempotency key, the same request (its method, path and body) '
+  'gets the first answer again, and a different request gets 409.';
 
 create function app_private.request_fingerprint(request jsonb, person jsonb default null) returns bytea
 language sql immutable
--- Of the request as the caller sent it, which is the same for every version of the service; the SQL that a server makes of it,
+-- Of the request as the caller sent it, whatever the spelling of its path, which is the same for every version of the service; the SQL that a server makes of it,
 -- with defaults filled in, is not. Null counts as left out. A person whose provider has given them another address counts as
 -- another person. The length differs from that without a person, which earlier versions did not include (recall_answer).
 return case when person is null then '\x01'::bytea else '\x0201'::bytea end || sha256(convert_to(
   jsonb_strip_nulls(request || jsonb_build_object('person', lower(person ->> 'email')))::text, 'utf8'));
 comment on function app_private.request_fingerprint is
-  'The fingerprint by which a repeated request is recognized: of its method, path and body, as they were sent, and the '
+  'The fingerprint by which a repeated request is recognized: of its method, its path however it was spelled, its body as it was sent, and the '
   'address of the person who sends it.';
 
 create function app_private.recall_answer(caller uuid, idempotency_key text, fingerprint bytea) returns text

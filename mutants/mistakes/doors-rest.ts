@@ -213,7 +213,15 @@ export const REST: readonly Mistake[] = [
   {
     rule: "what an operator's rules refuse since the server has started is not taken for a failure",
     file: "server/errors.ts",
-    before: "known[raised] ??= [Number(status), error.message];",
+    before: "  known[code as ErrorCode] = registered;\n  return true;",
+    after: "  return false;",
+    tests: ["both-doors"],
+    only: "an operator's rules refuse",
+  },
+  {
+    rule: "what the server was built with has the status that is agreed",
+    file: "server/errors.ts",
+    before: "  if (Object.hasOwn(BUILT, code)) return true;\n",
     after: "",
     tests: ["both-doors"],
     only: "an operator's rules refuse",
@@ -221,8 +229,8 @@ export const REST: readonly Mistake[] = [
   {
     rule: "what an operator's own trigger says in place of a code is not answered as one",
     file: "server/errors.ts",
-    before: '/^[a-z_]+$/.exec(error.detail ?? "")',
-    after: '/^.+$/.exec(error.detail ?? "")',
+    before: "  if (!/^[a-z]\\w*$/.test(code)) return false;\n",
+    after: "",
     tests: ["both-doors"],
     only: "an operator's rules refuse",
   },

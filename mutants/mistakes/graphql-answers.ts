@@ -69,8 +69,8 @@ export const GRAPHQL_ANSWERS: readonly Mistake[] = [
   {
     rule: "a text that is declared may be longer than one that is looked for",
     file: "server/graphql/arguments.ts",
-    before: "!options.isMutation && !/^(Cursor",
-    after: "!/^(Cursor",
+    before: "BOUNDS.argumentLength && !options.isMutation;",
+    after: "BOUNDS.argumentLength;",
     tests: ["graphql-bounds"],
     only: "longer than one that is looked for",
   },
@@ -81,6 +81,22 @@ export const GRAPHQL_ANSWERS: readonly Mistake[] = [
     after: "(ID)",
     tests: ["graphql-paging"],
     only: "longest texts",
+  },
+  {
+    rule: "what is longer than a text may be is a cursor or an id, and not only where one belongs",
+    file: "server/graphql/arguments.ts",
+    before: " && isOfValues(part))",
+    after: ")",
+    tests: ["graphql-bounds"],
+    only: "that is none",
+  },
+  {
+    rule: "a cursor and an id hold values, with nothing within them",
+    file: "server/graphql/arguments.ts",
+    before: ' && values.every((value) => typeof value !== "object" || value === null)',
+    after: "",
+    tests: ["graphql-bounds"],
+    only: "that is none",
   },
   {
     rule: "an organization is found by its id, however long its URI",

@@ -9,6 +9,19 @@ import { BOUNDS, refuse } from "./bounds.ts";
 import { problemOf, problemsOfInput } from "./forms.ts";
 
 /**
+ * Whether a text is a cursor or an id: the values of a record that its list is ordered by, which may be texts of any length, or
+ * its URI, and nothing within them.
+ */
+function isOfValues(text: string): boolean {
+  try {
+    const values: unknown = JSON.parse(Buffer.from(text, "base64").toString());
+    return Array.isArray(values) && values.every((value) => typeof value !== "object" || value === null);
+  } catch {
+    return false;
+  }
+}
+
+/**
  * Checks one argument of a field.
  * @param field its name, for the message
  * @param options.isMutation the length of texts in mutations is left to the rules, which name the invalid
@@ -49,9 +62,8 @@ export function checkArgument(
       // An empty object or list counts as a value, too.
       if (++counts.values > BOUNDS.argumentValues)
         refuse(`The number of values in ${path} must not exceed`, BOUNDS.argumentValues);
-      // A cursor has the values of its record that the list is ordered by, which may be texts of any length; an id, a URI.
-      const isBound = !options.isMutation && !/^(Cursor|ID)\b/.test(String(type));
-      if (typeof part === "string" && part.length > BOUNDS.argumentLength && isBound)
+      const isLong = typeof part === "string" && part.length > BOUNDS.argumentLength && !options.isMutation;
+      if (isLong && !(/^(Cursor|ID)\b/.test(String(type)) && isOfValues(part)))
         refuse(
           `The number of characters of a text in ${path} must not exceed`,
           BOUNDS.argumentLength,
