@@ -89,4 +89,12 @@ export const SQL_FILES: readonly Mistake[] = [
     after: "",
     only: "a mistake within",
   },
+  {
+    rule: "a name in capitals is looked for as PostgreSQL reads it",
+    file: "db/rules/names.sql",
+    before: "lower(p.prosrc)",
+    after: "p.prosrc",
+    tests: ["migrate-plan"],
+    only: "whatever is written beside it",
+  },
 ];
