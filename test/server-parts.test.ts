@@ -52,8 +52,14 @@ describe("an error is told as", () => {
     ["a fault of ours", databaseError("42703"), { code: "internal_error" }],
     ["a rule's refusal", databaseError("PT404", { detail: "need_not_found" }), { code: "need_not_found" }],
     [
-      "a refusal that nobody knows",
-      databaseError("PT404", { detail: "no_such" }),
+      "a refusal of rules that are newer than the server",
+      databaseError("PT409", { detail: "enough" }),
+      { code: "enough", statusCode: 409 },
+    ],
+    ["a refusal without a code", databaseError("PT404", { detail: "No such." }), { code: "internal_error" }],
+    [
+      "a refusal with a status of no refusal",
+      databaseError("PT200", { detail: "fine" }),
       { code: "internal_error" },
     ],
     ["what is no refusal", databaseError("P0001", { detail: "need_not_found" }), { code: "internal_error" }],
@@ -84,8 +90,24 @@ describe("an error is told as", () => {
     const answer = apiErrorFrom(error);
     expect(answer).toMatchObject({ ...told, cause: error });
     // What PostgreSQL itself says of a value names tables, and quotes it.
-    if (!(error instanceof DatabaseError && error.detail === "need_not_found"))
-      expect(answer.message).not.toContain("what it says");
+    if (!/need_not_found|enough/.test(answer.code)) expect(answer.message).not.toContain("what it says");
+  });
+
+  test("a fault of ours, where the rules have raised a thousand codes", async () => {
+    jest.resetModules();
+    const afresh = await import("../server/errors.ts");
+    const { DatabaseError: Raised } = await import("pg");
+    const codeOf = (detail: string) =>
+      afresh.apiErrorFrom(Object.assign(new Raised("what it says", 0, "error"), { code: "PT409", detail }))
+        .code;
+    const left = 1_000 - Object.keys(afresh.ERRORS).length;
+    const codes = Array.from({ length: left }, (_, n) => `enough_${n}`);
+    expect(codes.map(codeOf)).toEqual(codes);
+    expect([codeOf("one_more"), codeOf(codes.at(-1)!), codeOf("need_not_found")]).toEqual([
+      "internal_error",
+      codes.at(-1),
+      "need_not_found",
+    ]);
   });
 
   test("what it is already, with what is at fault and when to try again", () => {

@@ -219,6 +219,14 @@ export const REST: readonly Mistake[] = [
     only: "an operator's rules refuse",
   },
   {
+    rule: "what rules quote in place of a code is not kept without end",
+    file: "server/errors.ts",
+    before: "  if (!Object.hasOwn(known, code) && Object.keys(known).length >= MOST_CODES) return false;\n",
+    after: "",
+    tests: ["server-parts"],
+    only: "a thousand codes",
+  },
+  {
     rule: "what the server was built with has the status that is agreed",
     file: "server/errors.ts",
     before: "  if (Object.hasOwn(BUILT, code)) return true;\n",
